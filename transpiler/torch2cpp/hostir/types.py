@@ -1,0 +1,265 @@
+"""Types of the host IR: what a C++ variable of the host program can hold.
+
+Every type is a frozen value; two types are the same when they compare equal.
+`join` is the least type that holds both, or None where one variable cannot.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, final
+
+import torch
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class TensorType:
+    """A tensor; dtype and rank are known, each dimension is a size or None for "varies"."""
+
+    dtype: torch.dtype
+    dims: tuple[int | None, ...]
+
+    def __str__(self) -> str:
+        dims = ", ".join("?" if d is None else str(d) for d in self.dims)
+        return f"{str(self.dtype).removeprefix('torch.')}[{dims}]"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ScalarType:
+    """A Python scalar: int is 64-bit and overflow raises, float is a double."""
+
+    kind: Literal["bool", "int", "float", "str", "complex"]
+
+    def __str__(self) -> str:
+        return self.kind
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class NoneType:
+    """Python's None, as a value of its own."""
+
+    def __str__(self) -> str:
+        return "None"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class NeverType:
+    """The type of no value: the element of a list nothing was put in yet."""
+
+    def __str__(self) -> str:
+        return "never"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class OptionalType:
+    """`elem` or None."""
+
+    elem: Type
+
+    def __str__(self) -> str:
+        return f"{self.elem}?"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ListType:
+    """A list of run-time length; a reference, as in Python. A deque is one too."""
+
+    elem: Type
+    kind: Literal["list", "deque"] = "list"
+
+    def __str__(self) -> str:
+        return f"{self.kind}[{self.elem}]"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class TupleType:
+    """A sequence of known length; `kind` is what Python gets back."""
+
+    elems: tuple[Type, ...]
+    kind: Literal["tuple", "list"] = "tuple"
+
+    def __str__(self) -> str:
+        inner = ", ".join(map(str, self.elems))
+        return f"({inner})" if self.kind == "tuple" else f"[{inner}]"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class RecordType:
+    """Named values of known number: a dict with known keys, a NamedTuple, a dataclass result."""
+
+    kind: Literal["dict", "namedtuple", "object"]
+    #: Name of the Python class, or of the C++ struct made for a dict.
+    name: str
+    fields: tuple[tuple[str, Type], ...]
+
+    def __str__(self) -> str:
+        inner = ", ".join(f"{k}: {t}" for k, t in self.fields)
+        return f"{self.name}{{{inner}}}"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class DictType:
+    """A dict with run-time keys; a reference, in order of insertion."""
+
+    key: Type
+    value: Type
+
+    def __str__(self) -> str:
+        return f"dict[{self.key}, {self.value}]"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SetType:
+    """A set of scalars or tuples of scalars; a reference."""
+
+    elem: Type
+
+    def __str__(self) -> str:
+        return f"set[{self.elem}]"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class StructType:
+    """An object of a user class that lives at run time; a reference.
+
+    Its fields are in `Program.structs`, since they grow while the program is read.
+    """
+
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class UnionType:
+    """One of several unlike types, in the order in which the program produces them."""
+
+    members: tuple[Type, ...]
+
+    def __str__(self) -> str:
+        return " | ".join(map(str, self.members))
+
+
+type_classes = (
+    TensorType,
+    ScalarType,
+    NoneType,
+    NeverType,
+    OptionalType,
+    ListType,
+    TupleType,
+    RecordType,
+    DictType,
+    SetType,
+    StructType,
+    UnionType,
+)
+
+Type = (
+    TensorType
+    | ScalarType
+    | NoneType
+    | NeverType
+    | OptionalType
+    | ListType
+    | TupleType
+    | RecordType
+    | DictType
+    | SetType
+    | StructType
+    | UnionType
+)
+
+BOOL = ScalarType("bool")
+INT = ScalarType("int")
+FLOAT = ScalarType("float")
+STR = ScalarType("str")
+COMPLEX = ScalarType("complex")
+NONE = NoneType()
+NEVER = NeverType()
+
+
+def is_reference(t: Type) -> bool:
+    """Whether two names for one such value see each other's changes."""
+    return isinstance(t, ListType | DictType | SetType | StructType)
+
+
+def join(a: Type, b: Type) -> Type | None:
+    """The least type that holds both values, or None when they cannot share a variable.
+
+    bool, int and float do not join with each other: `1` and `1.0` print and divide
+    differently, so a variable that is sometimes one and sometimes the other is a union.
+    """
+    if a == b or isinstance(b, NeverType):
+        return a
+    if isinstance(a, NeverType):
+        return b
+    if isinstance(a, NoneType):
+        return b if isinstance(b, OptionalType) else OptionalType(b)
+    if isinstance(b, NoneType):
+        return join(b, a)
+    if isinstance(a, OptionalType) or isinstance(b, OptionalType):
+        inner = join(a.elem if isinstance(a, OptionalType) else a, b.elem if isinstance(b, OptionalType) else b)
+        return None if inner is None else OptionalType(inner)
+    match a, b:
+        case TensorType(), TensorType():
+            if a.dtype != b.dtype or len(a.dims) != len(b.dims):
+                return None
+            return TensorType(a.dtype, tuple(x if x == y else None for x, y in zip(a.dims, b.dims)))
+        case ListType(), ListType() if a.kind == b.kind:
+            elem = join(a.elem, b.elem)
+            return None if elem is None else ListType(elem, a.kind)
+        case TupleType(), TupleType() if a.kind == b.kind and len(a.elems) == len(b.elems):
+            joined = [join(x, y) for x, y in zip(a.elems, b.elems)]
+            return None if None in joined else TupleType(tuple(t for t in joined if t), a.kind)
+        case RecordType(), RecordType() if (a.kind, a.name) == (b.kind, b.name) and len(a.fields) == len(b.fields):
+            fields: list[tuple[str, Type]] = []
+            for (ka, ta), (kb, tb) in zip(a.fields, b.fields):
+                t = join(ta, tb)
+                if ka != kb or t is None:
+                    return None
+                fields.append((ka, t))
+            return RecordType(a.kind, a.name, tuple(fields))
+        case DictType(), DictType():
+            key, value = join(a.key, b.key), join(a.value, b.value)
+            return None if key is None or value is None else DictType(key, value)
+        case SetType(), SetType():
+            elem = join(a.elem, b.elem)
+            return None if elem is None else SetType(elem)
+    return None
+
+
+def join_or_union(a: Type, b: Type) -> Type:
+    """`join`, or the union of both where they do not join; for results, which may be variants."""
+    joined = join(a, b)
+    if joined is not None:
+        return joined
+    if isinstance(a, OptionalType) or isinstance(b, OptionalType):
+        inner_a = a.elem if isinstance(a, OptionalType) else a
+        inner_b = b.elem if isinstance(b, OptionalType) else b
+        return OptionalType(join_or_union(inner_a, inner_b))
+    if isinstance(a, TupleType) and isinstance(b, TupleType) and a.kind == b.kind and len(a.elems) == len(b.elems):
+        return TupleType(tuple(join_or_union(x, y) for x, y in zip(a.elems, b.elems)), a.kind)
+    members: list[Type] = list(a.members) if isinstance(a, UnionType) else [a]
+    for t in b.members if isinstance(b, UnionType) else (b,):
+        for i, m in enumerate(members):
+            merged = join(m, t)
+            if merged is not None:
+                members[i] = merged
+                break
+        else:
+            members.append(t)
+    return members[0] if len(members) == 1 else UnionType(tuple(members))
