@@ -79,7 +79,7 @@ def structural_key(region: Region) -> str:
         if isinstance(x, tuple | list):
             return f"[{','.join(map(tree, x))}]"
         if isinstance(x, dict):
-            return f"{{{','.join(f'{k}={tree(v)}' for k, v in sorted(x.items()))}}}"
+            return f"{{{','.join(f'{k}={tree(v)}' for k, v in x.items())}}}"
         if isinstance(x, slice):
             return f"slice[{tree(x.start)},{tree(x.stop)},{tree(x.step)}]"
         return leaf(x)

@@ -1,0 +1,50 @@
+"""A region run operation by operation in Python, exactly as eager would."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+
+from torch2cpp.hostir.host_ops import TABLE
+from torch2cpp.hostir.ops import HostOp, TensorOp, Value, WeightRef, map_leaves
+from torch2cpp.hostir.program import Region
+
+
+def run_region(
+    region: Region,
+    args: Sequence[Any],
+    weights: Mapping[str, torch.Tensor],
+    before: Callable[[TensorOp | HostOp], None] | None = None,
+) -> tuple[Any, ...]:
+    """The region's results for `args` (one per parameter), under `torch.no_grad`.
+
+    Writes to the storage of `args` where an operation of the region does. `before` is called with
+    each operation before it runs. Raises whatever eager raises.
+    """
+    env: dict[Value, Any] = dict(zip(region.params, args, strict=True))
+
+    def leaf(x: Any) -> Any:
+        if isinstance(x, Value):
+            return env[x]
+        return weights[x.name] if isinstance(x, WeightRef) else x
+
+    with torch.no_grad():
+        for op in region.body:
+            if before is not None:
+                before(op)
+            if isinstance(op, HostOp):
+                value = TABLE[op.name].evaluate(*(map_leaves(a, leaf) for a in op.args))
+                if op.result is not None:
+                    env[op.result] = value
+                continue
+            value = op.overload(*map_leaves(op.args, leaf), **map_leaves(op.kwargs, leaf))
+            env.update(zip(op.results, returned(op, value)))
+        return tuple(leaf(r) for r in region.results)
+
+
+def returned(op: TensorOp, value: Any) -> tuple[Any, ...]:
+    """What an operator returned, as one item per return of its schema."""
+    n = len(op.overload._schema.returns)
+    return tuple(value) if n > 1 else () if n == 0 else (value,)

@@ -1,0 +1,264 @@
+"""Sample inputs for a region, at several sizes.
+
+What is legal is decided by running the region eagerly: a sample where it raises is discarded. Real
+inputs, recorded while the reference interpreter ran the user's examples, come first; further
+samples stretch and shrink them, or random ones, along the dimensions that vary.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+import torch
+
+from torch2cpp.hostir.program import Region
+from torch2cpp.hostir.types import ListType, ScalarType, TensorType, TupleType, Type
+from torch2cpp.regions.run_eager import run_region
+
+#: One varying dimension: path to a tensor type inside the parameters, and the dimension.
+Place = tuple[tuple[int, ...], int]
+Sample = tuple[Any, ...]
+#: More recorded inputs than this tell nothing new.
+MAX_RECORDED = 4
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """Which varying dimensions go together, and a size for each group."""
+
+    #: Group of each varying dimension.
+    group: Mapping[Place, int]
+    base: tuple[int, ...]
+
+    def with_size(self, group: int, size: int) -> tuple[int, ...]:
+        """The base sizes with one replaced."""
+        return tuple(size if g == group else n for g, n in enumerate(self.base))
+
+
+def make_samples(
+    region: Region, weights: Mapping[str, torch.Tensor], recorded: Sequence[Sample] = (), limit: int = 10
+) -> list[Sample]:
+    """At most `limit` inputs that the region runs on, the most telling first; empty when none was found."""
+
+    def legal(sample: Sample) -> bool:
+        return run_depth(region, sample, weights) is None
+
+    real = [s for s in _spread(recorded) if legal(s)]
+    sizes = group_recorded(region, real) if real else find_sizes(region, weights)
+    out: list[Sample] = [clone(s) for s in real]
+    for i, target in enumerate(_variations(sizes)):
+        if len(out) >= limit:
+            break
+        for values in _value_styles(region, sizes, target, real, seed=i):
+            if legal(values):
+                out.append(values)
+                break
+    return out
+
+
+def run_depth(region: Region, sample: Sample, weights: Mapping[str, torch.Tensor]) -> int | None:
+    """How many operations ran before one raised; None when all did."""
+    done = -1
+
+    def count(_: object) -> None:
+        nonlocal done
+        done += 1
+
+    try:
+        run_region(region, clone(sample), weights, before=count)
+    except Exception:  # whatever eager raises makes the sample illegal
+        return done
+    return None
+
+
+def clone(value: Any) -> Any:
+    """A copy that shares no storage, strides kept where the tensor is dense."""
+    if isinstance(value, torch.Tensor):
+        return value.detach().clone(memory_format=torch.preserve_format)
+    if isinstance(value, tuple):
+        return tuple(map(clone, value))
+    return list(map(clone, value)) if isinstance(value, list) else value
+
+
+def _spread(recorded: Sequence[Sample]) -> list[Sample]:
+    """A few of the recorded samples, unlike in their sizes first."""
+    by_shape: dict[str, list[Sample]] = {}
+    for sample in recorded:
+        by_shape.setdefault(str([_shape(v) for v in sample]), []).append(sample)
+    rounds = itertools.zip_longest(*by_shape.values())
+    return [s for r in rounds for s in r if s is not None][:MAX_RECORDED]
+
+
+def _shape(value: Any) -> Any:
+    if isinstance(value, torch.Tensor):
+        return tuple(value.shape)
+    return [_shape(v) for v in value] if isinstance(value, tuple | list) else value
+
+
+def varying(region: Region) -> list[Place]:
+    """The dimensions that vary, in order."""
+
+    def walk(t: Type, path: tuple[int, ...]) -> Iterator[Place]:
+        match t:
+            case TensorType():
+                yield from ((path, d) for d, size in enumerate(t.dims) if size is None)
+            case ListType():
+                yield from walk(t.elem, (*path, 0))
+            case TupleType():
+                for i, elem in enumerate(t.elems):
+                    yield from walk(elem, (*path, i))
+            case _:
+                return
+
+    return [place for i, p in enumerate(region.params) for place in walk(p.type, (i,))]
+
+
+def _at(sample: Any, path: tuple[int, ...]) -> Any:
+    for i in path:
+        if not (isinstance(sample, tuple | list) and i < len(sample)):
+            return None
+        sample = sample[i]
+    return sample
+
+
+def group_recorded(region: Region, real: Sequence[Sample]) -> Sizes:
+    """Dimensions that were equal in every recorded sample go together."""
+    groups: dict[tuple[int, ...], int] = {}
+    group: dict[Place, int] = {}
+    for place in varying(region):
+        path, dim = place
+        seen = tuple(-1 if (t := _at(s, path)) is None else int(t.shape[dim]) for s in real)
+        group[place] = groups.setdefault(seen, len(groups))
+    return Sizes(group, tuple(max(seen[0], 0) for seen in groups))
+
+
+def find_sizes(region: Region, weights: Mapping[str, torch.Tensor]) -> Sizes:
+    """Finds which dimensions must be equal by trying: starts from all different, joins the pair that helps most.
+
+    When nothing helps, all are equal.
+    """
+    places = varying(region)
+    parent = list(range(len(places)))
+
+    def sizes(labels: Sequence[int]) -> Sizes:
+        order = {label: n for n, label in enumerate(dict.fromkeys(labels))}
+        return Sizes(dict(zip(places, (order[x] for x in labels))), tuple(5 + 2 * n for n in range(len(order))))
+
+    def depth(labels: Sequence[int]) -> float:
+        s = sizes(labels)
+        best: float = -1.0
+        for sample in _value_styles(region, s, s.base, (), seed=0):
+            reached = run_depth(region, sample, weights)
+            if reached is None:
+                return math.inf
+            best = max(best, reached)
+        return best
+
+    reached = depth(parent)
+    while reached != math.inf:
+        options = []
+        for a, b in itertools.combinations(sorted(set(parent)), 2):
+            joined = [a if x == b else x for x in parent]
+            options.append((depth(joined), joined))
+        if not options:
+            break
+        best, labels = max(options, key=lambda o: o[0])
+        if best <= reached and len(set(parent)) > 8:
+            labels = [0] * len(places)
+        reached, parent = best, labels
+    return sizes(parent)
+
+
+def _variations(sizes: Sizes) -> Iterator[tuple[int, ...]]:
+    """Assignments of sizes to try: the base, then each group at 1, 0, more and much more, then all at once."""
+    yield sizes.base
+    groups = range(len(sizes.base))
+    for size in (1, 0):
+        for g in groups:
+            yield sizes.with_size(g, size)
+    for g in groups:
+        yield sizes.with_size(g, sizes.base[g] + 3)
+    if len(sizes.base) > 1:
+        yield tuple(1 for _ in groups)
+        yield tuple(n + 2 for n in sizes.base)
+    for g in groups:
+        yield sizes.with_size(g, 4 * sizes.base[g] + 17)
+
+
+def _value_styles(
+    region: Region, sizes: Sizes, target: tuple[int, ...], real: Sequence[Sample], seed: int
+) -> Iterator[Sample]:
+    """Inputs of the wanted sizes: made from a real one where there is one, then random with ever smaller ints."""
+    generator = torch.Generator().manual_seed(seed)
+    if real:
+        source = real[seed % len(real)]
+        yield tuple(_resize(v, p.type, (i,), sizes, target) for i, (v, p) in enumerate(zip(source, region.params)))
+    for ints in (8, 2, 1):
+
+        def make(t: Type, path: tuple[int, ...], ints: int = ints) -> Any:
+            return _random(t, path, sizes, target, ints, generator)
+
+        yield tuple(make(p.type, (i,)) for i, p in enumerate(region.params))
+
+
+def _resize(value: Any, t: Type, path: tuple[int, ...], sizes: Sizes, target: tuple[int, ...]) -> Any:
+    """A real value repeated or cut along its varying dimensions."""
+    match t:
+        case TensorType():
+            for dim in range(len(t.dims)):
+                if (path, dim) not in sizes.group:
+                    continue
+                want = target[sizes.group[path, dim]]
+                have = value.shape[dim]
+                if want != have:
+                    if have == 0:
+                        shape = [want if d == dim else n for d, n in enumerate(value.shape)]
+                        value = torch.zeros(shape, dtype=value.dtype)
+                    else:
+                        value = value.index_select(dim, torch.arange(want) % have)
+            return clone(value)
+        case ListType():
+            return [_resize(v, t.elem, (*path, 0), sizes, target) for v in value]
+        case TupleType():
+            return tuple(_resize(v, e, (*path, i), sizes, target) for i, (v, e) in enumerate(zip(value, t.elems)))
+        case _:
+            return value
+
+
+def _random(
+    t: Type, path: tuple[int, ...], sizes: Sizes, target: tuple[int, ...], ints: int, generator: torch.Generator
+) -> Any:
+    def sub(elem: Type, i: int) -> Any:
+        return _random(elem, (*path, i), sizes, target, ints, generator)
+
+    match t:
+        case TensorType():
+            shape = [n if n is not None else target[sizes.group[path, d]] for d, n in enumerate(t.dims)]
+            return _random_tensor(t.dtype, shape, ints, generator)
+        case ListType():
+            return [sub(t.elem, 0) for _ in range(3)]
+        case TupleType():
+            return tuple(sub(e, i) for i, e in enumerate(t.elems))
+        case ScalarType("bool"):
+            return bool(torch.randint(0, 2, (), generator=generator))
+        case ScalarType("int"):
+            return int(torch.randint(0, ints, (), generator=generator))
+        case ScalarType("float"):
+            return float(torch.rand((), generator=generator))
+        case _:
+            return None
+
+
+
+def _random_tensor(dtype: torch.dtype, shape: Sequence[int], ints: int, generator: torch.Generator) -> torch.Tensor:
+    if dtype is torch.bool:
+        return torch.rand(shape, generator=generator) < 0.5
+    if dtype.is_floating_point or dtype.is_complex:
+        kind = torch.complex64 if dtype.is_complex else torch.float32
+        return torch.randn(shape, dtype=kind, generator=generator).to(dtype)
+    return torch.randint(0, ints, shape, generator=generator).to(dtype)
