@@ -14,6 +14,8 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch2cpp.hostir.pyerror import PyError
+from torch2cpp.hostir.pyvalues import Named
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -57,8 +59,8 @@ class Outcome:
     #: Type name of the exception, None when the call returned.
     raised: str | None = None
     message: str = ""
-    #: The arguments after the call, since a model may write to them.
-    arguments: tuple[Any, ...] = ()
+    #: The tensors among the arguments after the call, since a model may write to them.
+    arguments: tuple[torch.Tensor, ...] = ()
 
 
 def load_model_file(path: Path) -> ModelFile:
@@ -75,12 +77,19 @@ def load_model_file(path: Path) -> ModelFile:
 def call(function: Callable[..., Any], args: tuple[Any, ...]) -> Outcome:
     """Call on copies of `args`; the result is a copy too, so that later calls cannot change it."""
     args = copy.deepcopy(args)
+    tensors = tuple(leaf for _, leaf in flatten(args) if isinstance(leaf, torch.Tensor))
     with torch.no_grad():
         try:
             value = function(*args)
         except Exception as error:  # the model's own exceptions are results like any other
-            return Outcome(raised=type(error).__name__, message=str(error), arguments=args)
-    return Outcome(value=copy.deepcopy(value), arguments=args)
+            return Outcome(None, exception_name(error), str(error), copy.deepcopy(tensors))
+    value, tensors = copy.deepcopy((value, tensors))
+    return Outcome(value, arguments=tensors)
+
+
+def exception_name(error: Exception) -> str:
+    """The Python type name; for what the interpreter or the C++ raised, the one it carries."""
+    return error.name if isinstance(error, PyError) else type(error).__name__
 
 
 def run_eager(file: ModelFile, model: nn.Module | None = None, inputs: Any = None) -> list[Outcome]:
@@ -95,16 +104,27 @@ def flatten(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
         yield path, ("dict", tuple(map(repr, value)))
         for key, item in value.items():
             yield from flatten(item, f"{path}[{key!r}]")
-    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
-        yield path, type(value).__name__
-        for field in dataclasses.fields(value):
-            yield from flatten(getattr(value, field.name), f"{path}.{field.name}")
+    elif (fields := named_fields(value)) is not None:
+        yield path, (fields[0], tuple(fields[1]))
+        for name, item in fields[1].items():
+            yield from flatten(item, f"{path}.{name}")
     elif isinstance(value, list | tuple):
         yield path, (type(value).__name__, len(value))
         for i, item in enumerate(value):
             yield from flatten(item, f"{path}[{i}]")
     else:
         yield path, value
+
+
+def named_fields(value: Any) -> tuple[str, dict[str, Any]] | None:
+    """Class name and fields of a dataclass, NamedTuple or object of a user class; None for anything else."""
+    if isinstance(value, Named):
+        return value.class_name, value.fields
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value).__name__, value._asdict()
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return type(value).__name__, {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
+    return None
 
 
 def difference(want: Any, got: Any, rtol: float = 0.0, atol: float = 0.0) -> str | None:

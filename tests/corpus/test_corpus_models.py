@@ -1,0 +1,27 @@
+"""The corpus itself: every line of every model runs, the same each time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from branch_coverage import Trace, missed
+from model_files import ROOT, difference, load_model_file, run_eager
+
+MODELS = sorted((ROOT / "tests/corpus/models").glob("*.py"))
+
+
+@pytest.mark.parametrize("path", MODELS, ids=lambda p: p.stem)
+def test_inputs_reach_every_line(path: Path) -> None:
+    file = load_model_file(path)
+    trace = Trace(str(path))
+    trace.watch(lambda: run_eager(file))
+    assert [str(m) for m in missed(trace) if m.what == "never runs"] == []
+
+
+@pytest.mark.parametrize("path", MODELS, ids=lambda p: p.stem)
+def test_inputs_and_results_are_fixed(path: Path) -> None:
+    file = load_model_file(path)
+    assert not file.make_model().training
+    assert difference(file.make_inputs(), file.make_inputs()) is None
+    assert difference([o.value for o in run_eager(file)], [o.value for o in run_eager(file)]) is None
