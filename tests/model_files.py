@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 from torch import nn
+
 from torch2cpp.hostir.pyerror import PyError
 from torch2cpp.hostir.pyvalues import Named
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from branch_coverage import Trace, missed
 from model_files import ROOT, difference, load_model_file, run_eager
 
