@@ -136,7 +136,9 @@ class Scope:
     """The body of a function interpreted in place; `Leave` ends it from any depth with its results."""
 
     results: tuple[Value, ...]
-    #: Name of the Python function, for the reader.
+    #: What it was in Python (a function's name, `for`), for the reader.
+    name: str
+    #: Unique in its function; `Leave` names it.
     label: str
     body: Block
     span: Span
@@ -195,9 +197,9 @@ class Break:
 @final
 @dataclass(eq=False, slots=True)
 class Leave:
-    """Leaves the scope `scope`, possibly out of loops inside it."""
+    """Leaves the enclosing scope with this label, possibly out of loops inside it."""
 
-    scope: str
+    label: str
     values: tuple[Operand, ...]
     span: Span
 

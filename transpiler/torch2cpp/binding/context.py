@@ -1,0 +1,312 @@
+"""What the abstract interpreter carries along: the IR being built, facts, frames, the current path."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+import libcst as cst
+import torch
+
+from torch2cpp.binding.values import Dim, Func, Host, Meta, Rt, ScopeObj, State, Static, Sym, Tensor, fresh_id
+from torch2cpp.diagnostics import Diagnostic, Refused
+from torch2cpp.frontend.source import Source
+from torch2cpp.hostir import host_ops
+from torch2cpp.hostir.ops import Block, Cell, HostOp, Op, Operand, Raise, TensorOp, Value, WeightRef
+from torch2cpp.hostir.types import INT, ScalarType, TensorType, Type
+from torch2cpp.spans import NOWHERE, Span
+
+
+class Terminated(Exception):
+    """The current path has ended (return, break, continue, raise)."""
+
+
+class Restart(Exception):
+    """A fact was learned that earlier code depends on: bind the entry again."""
+
+
+class LoopRestart(Exception):
+    """A fact was learned about one loop: bind that loop again."""
+
+    def __init__(self, key: Any) -> None:
+        self.key = key
+
+
+@dataclass
+class Facts:
+    """What was learned in earlier rounds. Only ever grows, so that the rounds come to an end."""
+
+    #: Allocation site -> type of the run-time container it must be.
+    containers: dict[Any, Type] = field(default_factory=dict)
+    #: Allocation site -> a representative element (for sizes in the sample worlds).
+    examples: dict[Any, Any] = field(default_factory=dict)
+    #: Loops over static ranges that must be unrolled.
+    unrolled: set[Any] = field(default_factory=set)
+    #: (module path, attribute) -> type of the state cell.
+    state: dict[tuple[str, str], Type] = field(default_factory=dict)
+    state_examples: dict[tuple[str, str], Any] = field(default_factory=dict)
+    #: Free size -> better hints.
+    hints: dict[Any, tuple[int, ...]] = field(default_factory=dict)
+    #: User classes whose objects are run-time structs -> field types.
+    structs: dict[type, dict[str, Type]] = field(default_factory=dict)
+    #: Functions that became IR functions (recursion) -> result type.
+    functions: dict[Any, Type] = field(default_factory=dict)
+    #: Buffers and tensors of the model that are written: state, by weight name.
+    written_weights: set[str] = field(default_factory=set)
+    rounds: int = 0
+
+
+@dataclass
+class Exit:
+    """A path that left a function, loop or iteration; its terminator is added when all are known."""
+
+    state: State
+    block: Block
+    value: Any
+    span: Span
+
+
+@dataclass
+class Label:
+    """What a return, break or continue leaves."""
+
+    name: str
+    exits: list[Exit] = field(default_factory=list)
+
+
+@dataclass
+class Frame:
+    """One call being interpreted."""
+
+    name: str
+    scope: int
+    globals: dict[str, Any]
+    source: Source
+    returns: Label
+    #: Innermost last: (break label, continue label).
+    loops: list[tuple[Label, Label]] = field(default_factory=list)
+    #: Names declared `nonlocal` and `global`.
+    nonlocals: set[str] = field(default_factory=set)
+    #: For `super()`: the class the running method was defined in, and its first argument.
+    owner: type | None = None
+    first: Any = None
+    local_names: frozenset[str] = frozenset()
+    #: The exception being handled, for a bare `raise`.
+    handling: Any = None
+
+
+class Context:
+    """The state of one round of binding."""
+
+    def __init__(self, facts: Facts, weight_names: dict[int, str], module_paths: dict[int, str]) -> None:
+        self.facts = facts
+        #: id(tensor) -> its name in weights.safetensors
+        self.weight_names = weight_names
+        #: id(module) -> dotted path
+        self.module_paths = module_paths
+        self.weights: dict[str, torch.Tensor] = {}
+        self.cells: dict[tuple[str, str], Cell] = {}
+        self.structs: dict[type, Any] = {}
+        self.state = State()
+        self.block = Block()
+        self.frames: list[Frame] = []
+        self.labels: list[Label] = []
+        #: Where in the unrolled program we are: call sites and iteration numbers.
+        self.path: tuple[Any, ...] = ()
+        self.span: Span = NOWHERE
+        #: Kind of each source line reached: (file, line) -> {"static", "host", "tensor"}
+        self.line_kinds: dict[tuple[str, int], set[str]] = {}
+        self.functions: dict[Any, Any] = {}
+        self._ids = itertools.count(1)
+        self._sites: dict[Any, int] = {}
+        self.keep: list[Any] = []  # keeps objects alive whose id() is used as a key
+        self.try_depth = 0
+
+    # -- emitting ---------------------------------------------------------------------------
+
+    def value(self, type_: Type, name: str) -> Value:
+        """A new SSA value at the current place."""
+        return Value(next(self._ids), type_, name, self.span)
+
+    def emit(self, op: Op) -> None:
+        """Adds an operation to the current block."""
+        self.block.ops.append(op)
+
+    def mark(self, kind: str) -> None:
+        """Notes for `explain` what kind of work the current line does."""
+        self.line_kinds.setdefault((self.span.file, self.span.line), set()).add(kind)
+
+    def host(self, name: str, *args: Operand, type_: Type | None = None, label: str = "") -> Value:
+        """Emits a host operation with a result; its type follows from the table unless given."""
+        if type_ is None:
+            type_ = host_ops.result_type(name, [operand_type(a) for a in args])
+        assert type_ is not None, name
+        result = self.value(type_, label or name.rpartition(".")[2])
+        self.emit(HostOp(result, name, args, self.span))
+        self.mark("host")
+        return result
+
+    def effect(self, name: str, *args: Operand) -> None:
+        """Emits a host operation without a result."""
+        self.emit(HostOp(None, name, args, self.span))
+        self.mark("host")
+
+    def scalar(self, name: str, *args: Operand, type_: Type | None = None, label: str = "") -> Host:
+        """`host` with the result as an abstract scalar."""
+        v = self.host(name, *args, type_=type_, label=label)
+        assert isinstance(v.type, ScalarType)
+        return Host(v.type, v)
+
+    # -- paths ------------------------------------------------------------------------------
+
+    def site(self, node: Any) -> Any:
+        """A key for this node on this path, the same in every round."""
+        return (self.path, self.span.file, self.span.line, self.span.column, type(node).__name__)
+
+    @contextmanager
+    def at(self, key: Any) -> Iterator[None]:
+        """Runs the body with `key` added to the path."""
+        saved = self.path
+        self.path = (*saved, key)
+        try:
+            yield
+        finally:
+            self.path = saved
+
+    @contextmanager
+    def label(self, name: str) -> Iterator[Label]:
+        """A label that exits can be registered at while the body runs."""
+        label = Label(f"{name}_{next(self._ids)}")
+        self.labels.append(label)
+        try:
+            yield label
+        finally:
+            self.labels.remove(label)
+
+    def leave(self, label: Label, value: Any = None) -> NoReturn:
+        """Ends the current path at `label`."""
+        label.exits.append(Exit(self.state, self.block, value, self.span))
+        raise Terminated
+
+    def terminate(self, op: Op) -> NoReturn:
+        """Ends the current path with a terminator of its own."""
+        self.emit(op)
+        raise Terminated
+
+    def raise_(self, cls: type[BaseException], message: Operand) -> NoReturn:
+        """Ends the current path with a Python exception."""
+        bases = tuple(c.__name__ for c in cls.__mro__ if c not in (object, BaseException))
+        self.mark("host")
+        self.terminate(Raise(cls.__name__, bases, message, self.span))
+
+    # -- learning ---------------------------------------------------------------------------
+
+    def learn(self, table: dict[Any, Any], key: Any, value: Any) -> None:
+        """Records a fact; binding starts again when it is news."""
+        if table.get(key) != value:
+            table[key] = value
+            raise Restart
+
+    # -- refusing ---------------------------------------------------------------------------
+
+    def refuse(
+        self,
+        code: str,
+        message: str,
+        remedy: str,
+        span: Span | None = None,
+        notes: tuple[tuple[Span, str], ...] = (),
+    ) -> NoReturn:
+        """Ends binding with a diagnostic at the current place.
+
+        A place inside a library is shown with the user's own line that led there.
+        """
+        where = span or self.span
+        if _is_library(where.file):
+            for frame_span in reversed(self.call_spans):
+                if not _is_library(frame_span.file):
+                    notes = (*notes, (where, "inside this library code"))
+                    where = frame_span
+                    break
+        raise Refused([Diagnostic(code, where, message, remedy, notes)])
+
+    @property
+    def call_spans(self) -> list[Span]:
+        """Spans of the calls that led here, outermost first."""
+        return [p.span for p in self.path if isinstance(p, CallSite)]
+
+    # -- variables --------------------------------------------------------------------------
+
+    @property
+    def frame(self) -> Frame:
+        return self.frames[-1]
+
+    def new_scope(self, names: dict[str, Any], parent: int | None) -> int:
+        """A fresh scope on the heap."""
+        scope = fresh_id()
+        self.state.heap[scope] = ScopeObj(names, parent)
+        return scope
+
+    # -- tensors ----------------------------------------------------------------------------
+
+    def weight(self, tensor: torch.Tensor, hint: str = "constant") -> Tensor:
+        """A tensor of the model as an operand, known by name in the weights file."""
+        key = id(tensor)
+        if key not in self.weight_names:
+            taken = set(self.weight_names.values())
+            self.weight_names[key] = next(
+                n for i in itertools.count() if (n := f"constants.{hint}" + (f"_{i}" if i else "")) not in taken
+            )
+            self.keep.append(tensor)
+        name = self.weight_names[key]
+        self.weights[name] = tensor.detach()
+        dims: tuple[Dim, ...] = tuple(tensor.shape)
+        return Tensor(WeightRef(name, TensorType(tensor.dtype, tuple(tensor.shape))), Meta(tensor.dtype, dims))
+
+
+@dataclass(frozen=True)
+class CallSite:
+    """One call on the path: where it was made and what it called."""
+
+    span: Span
+    callee: str
+
+
+def _is_library(file: str) -> bool:
+    return "site-packages" in file or file.startswith("<") or "/lib/python3" in file
+
+
+def operand_type(operand: Operand) -> Type:
+    """The IR type of an operand."""
+    from torch2cpp.hostir.types import BOOL, COMPLEX, FLOAT, NONE, STR
+
+    match operand:
+        case Value() | WeightRef():
+            return operand.type
+        case bool():
+            return BOOL
+        case int():
+            return INT
+        case float():
+            return FLOAT
+        case complex():
+            return COMPLEX
+        case str():
+            return STR
+        case None:
+            return NONE
+    raise TypeError(f"no host type for {operand!r}")
+
+
+def tensor_type(meta: Meta) -> TensorType:
+    """The IR type of a tensor with this metadata."""
+    return TensorType(meta.dtype, tuple(d if isinstance(d, int) else None for d in meta.dims))
+
+
+__all__ = [
+    "CallSite", "Context", "Exit", "Facts", "Frame", "Label", "LoopRestart", "Restart", "Terminated",
+    "operand_type", "tensor_type", "Func", "Rt", "Static", "Sym", "cst", "TensorOp",
+]  # fmt: skip

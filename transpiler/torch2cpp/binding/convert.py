@@ -1,0 +1,394 @@
+"""Between abstract values and operands: `type_of`, `to_operand`, `from_operand`."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from typing import Any
+
+import torch
+
+from torch2cpp.binding.context import Context, tensor_type
+from torch2cpp.binding.meta import DEFAULT_HINTS, distinct, fresh_sym
+from torch2cpp.binding.values import (
+    NONE,
+    AbsVal,
+    Bound,
+    Dim,
+    DictObj,
+    Func,
+    Host,
+    InstanceObj,
+    Iter,
+    ListObj,
+    Meta,
+    Poison,
+    Ref,
+    Rt,
+    RtObj,
+    Static,
+    Sym,
+    Tensor,
+    Tup,
+    Unbound,
+)
+from torch2cpp.hostir.ops import Operand, Value
+from torch2cpp.hostir.types import (
+    BOOL,
+    COMPLEX,
+    FLOAT,
+    INT,
+    NEVER,
+    STR,
+    DictType,
+    ListType,
+    NeverType,
+    NoneType,
+    OptionalType,
+    RecordType,
+    ScalarType,
+    SetType,
+    StructType,
+    TensorType,
+    TupleType,
+    Type,
+    UnionType,
+    join,
+)
+from torch2cpp.hostir.types import NONE as NONE_TYPE
+
+SCALARS = {bool: BOOL, int: INT, float: FLOAT, str: STR, complex: COMPLEX}
+
+
+class NoType(Exception):
+    """The value has no run-time form (a module, a function, ...)."""
+
+
+def resolve(cx: Context, v: AbsVal) -> AbsVal:
+    """Follows a reference to its heap object; run-time objects come back as their `Rt`."""
+    if isinstance(v, Ref):
+        obj = cx.state.heap[v.id]
+        return obj.value if isinstance(obj, RtObj) else obj
+    return v
+
+
+def is_scalar(v: AbsVal) -> bool:
+    """Whether the value is a Python scalar, known or not."""
+    return isinstance(v, Host) or (isinstance(v, Static) and type(v.value) in SCALARS)
+
+
+def is_static(v: AbsVal) -> bool:
+    return isinstance(v, Static)
+
+
+def static_type(value: Any) -> Type:
+    """The type of a Python value known while transpiling, if it can exist at run time."""
+    if value is None:
+        return NONE_TYPE
+    if type(value) in SCALARS:
+        return SCALARS[type(value)]
+    if isinstance(value, enum.IntEnum):
+        return INT
+    if isinstance(value, torch.Tensor):
+        return TensorType(value.dtype, tuple(value.shape))
+    if isinstance(value, torch.Size):
+        return TupleType((INT,) * len(value))
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        fields = tuple((n, static_type(x)) for n, x in zip(value._fields, value))
+        return RecordType("namedtuple", type(value).__name__, fields)
+    if isinstance(value, tuple | list):
+        return TupleType(tuple(map(static_type, value)), "tuple" if isinstance(value, tuple) else "list")
+    if isinstance(value, dict) and all(isinstance(k, str) for k in value):
+        return RecordType("dict", "", tuple((k, static_type(x)) for k, x in value.items()))
+    if isinstance(value, torch.dtype | torch.device):
+        return STR
+    raise NoType(type(value).__name__)
+
+
+def type_of(cx: Context, v: AbsVal) -> Type:
+    """The IR type a value has when it is handed to the run time. Raises NoType if it has none."""
+    v = resolve(cx, v)
+    match v:
+        case Static(value):
+            return static_type(value)
+        case Host():
+            return v.type
+        case Tensor():
+            return tensor_type(v.meta)
+        case Rt():
+            return v.type
+        case Tup():
+            types = tuple(type_of(cx, e) for e in v.elems)
+            if v.cls is not None and v.names and v.cls.__module__ != "torch.return_types":
+                return RecordType("namedtuple", v.cls.__name__, tuple(zip(v.names, types)))
+            return TupleType(types)
+        case ListObj():
+            return TupleType(tuple(type_of(cx, e) for e in v.elems), "list")
+        case DictObj():
+            if not all(isinstance(k, str) for k in v.items):
+                key: Type = NEVER
+                value: Type | None = NEVER
+                for k, x in v.items.items():
+                    joined = join(key, static_type(k))
+                    value = join(value, type_of(cx, x)) if value is not None else None
+                    if joined is None or value is None:
+                        raise NoType("dict of unlike values")
+                    key = joined
+                return DictType(key, value or NEVER)
+            return RecordType("dict", "", tuple((k, type_of(cx, x)) for k, x in v.items.items()))
+        case InstanceObj():
+            return RecordType("object", v.cls.__name__, tuple((k, type_of(cx, x)) for k, x in v.fields.items()))
+        case Iter() if v.kind == "list":
+            return TupleType(tuple(type_of(cx, e) for e in v.parts), "list")
+    raise NoType(describe(cx, v))
+
+
+def describe(cx: Context, v: AbsVal) -> str:
+    """A short description for diagnostics."""
+    v = resolve(cx, v)
+    match v:
+        case Static(value):
+            text = repr(value)
+            if isinstance(value, torch.nn.Module):
+                return f"the module {type(value).__name__}"
+            if isinstance(value, torch.Tensor):
+                return f"a tensor of the model, {static_type(value)}"
+            return text if len(text) < 60 else f"a {type(value).__name__}"
+        case Host():
+            return f"a run-time {v.type}"
+        case Tensor():
+            return f"a tensor {tensor_type(v.meta)}"
+        case Rt():
+            return f"a run-time {v.type}"
+        case Tup():
+            return f"a tuple of {len(v.elems)}"
+        case ListObj():
+            return f"a list of {len(v.elems)}"
+        case DictObj():
+            return f"a dict with keys {list(v.items)}"
+        case InstanceObj():
+            return f"a {v.cls.__name__}"
+        case Func():
+            return f"the function {v.name}"
+        case Bound():
+            return "a method"
+        case Poison():
+            return v.reason
+        case Unbound():
+            return "an unassigned name"
+        case _:
+            return f"a {type(v).__name__}"
+
+
+def to_operand(cx: Context, v: AbsVal, want: Type) -> Operand:
+    """Emits what is needed to have `v` as a run-time value of type `want`."""
+    if isinstance(want, OptionalType):
+        return _to_optional(cx, v, want)
+    if isinstance(want, UnionType):
+        return _to_union(cx, v, want)
+    obj = resolve(cx, v)
+    match obj:
+        case Static(value):
+            return _static_operand(cx, value, want)
+        case Host():
+            if want == FLOAT and obj.type != FLOAT:
+                return cx.host("float", obj.operand, label="as_float")
+            return obj.operand
+        case Tensor():
+            return obj.operand
+        case Rt():
+            return _convert(cx, obj, want)
+        case Tup():
+            return _sequence(cx, obj.elems, want)
+        case ListObj():
+            return _sequence(cx, obj.elems, want)
+        case DictObj():
+            return _mapping(cx, list(obj.items.items()), want)
+        case InstanceObj():
+            return _mapping(cx, list(obj.fields.items()), want)
+    raise NoType(describe(cx, v))
+
+
+def _static_operand(cx: Context, value: Any, want: Type) -> Operand:
+    if isinstance(value, torch.Tensor):
+        return cx.weight(value).operand
+    if isinstance(value, enum.IntEnum):
+        return int(value)
+    if isinstance(value, torch.dtype | torch.device):
+        return str(value)
+    if value is None or type(value) in SCALARS:
+        return float(value) if want == FLOAT and type(value) is int else value
+    if isinstance(value, tuple | list):
+        return _sequence(cx, tuple(map(Static, value)), want)
+    if isinstance(value, dict):
+        return _mapping(cx, [(k, Static(x)) for k, x in value.items()], want)
+    raise NoType(type(value).__name__)
+
+
+def _sequence(cx: Context, elems: tuple[AbsVal, ...], want: Type) -> Operand:
+    match want:
+        case TupleType() if len(want.elems) == len(elems):
+            return cx.host("tuple.make", *(to_operand(cx, e, t) for e, t in zip(elems, want.elems)), type_=want)
+        case RecordType() if len(want.fields) == len(elems):
+            values = [to_operand(cx, e, t) for e, (_, t) in zip(elems, want.fields)]
+            return cx.host("record.make", tuple(n for n, _ in want.fields), *values, type_=want)
+        case ListType():
+            return cx.host("list.new", *(to_operand(cx, e, want.elem) for e in elems), type_=want)
+        case SetType():
+            return cx.host("set.new", *(to_operand(cx, e, want.elem) for e in elems), type_=want)
+    raise NoType(f"a sequence of {len(elems)} as {want}")
+
+
+def _mapping(cx: Context, items: list[tuple[Any, AbsVal]], want: Type) -> Operand:
+    match want:
+        case RecordType():
+            by_name = dict(items)
+            values = [to_operand(cx, by_name[n], t) for n, t in want.fields]
+            return cx.host("record.make", tuple(n for n, _ in want.fields), *values, type_=want)
+        case DictType():
+            flat: list[Operand] = []
+            for k, x in items:
+                flat += [_static_operand(cx, k, want.key), to_operand(cx, x, want.value)]
+            return cx.host("dict.new", *flat, type_=want)
+        case StructType():
+            names = tuple(n for n, _ in items)
+            fields = cx.facts.structs[next(c for c in cx.facts.structs if c.__name__ == want.name)]
+            values = [to_operand(cx, x, fields[n]) for n, x in items]
+            return cx.host("struct.new", want.name, names, *values, type_=want)
+    raise NoType(f"a mapping as {want}")
+
+
+def _to_optional(cx: Context, v: AbsVal, want: OptionalType) -> Operand:
+    if isinstance(v, Static) and v.value is None:
+        return cx.host("optional.none", type_=want, label="none")
+    if isinstance(v, Rt) and v.type == want:
+        return v.operand
+    if isinstance(v, Rt) and isinstance(v.type, OptionalType):
+        if isinstance(v.type.elem, TensorType) and isinstance(want.elem, TensorType):
+            return v.operand  # the same C++ type: sizes are not part of it
+        return cx.host("optional.cast", v.operand, type_=want)
+    return cx.host("optional.some", to_operand(cx, v, want.elem), type_=want, label="some")
+
+
+def _to_union(cx: Context, v: AbsVal, want: UnionType) -> Operand:
+    if isinstance(v, Rt) and v.type == want:
+        return v.operand
+    have = type_of(cx, v)
+    for i, member in enumerate(want.members):
+        if join(member, have) == member:
+            return cx.host("union.make", i, to_operand(cx, v, member), type_=want)
+    raise NoType(f"{have} is not in {want}")
+
+
+def _convert(cx: Context, v: Rt, want: Type) -> Operand:
+    if v.type == want or same_layout(v.type, want):
+        return v.operand
+    if isinstance(v.type, TupleType) and isinstance(want, TupleType | RecordType):
+        return _sequence(cx, tuple(from_operand(cx, tuple_item(cx, v, i), t) for i, t in enumerate(v.type.elems)), want)
+    raise NoType(f"{v.type} as {want}")
+
+
+def same_layout(a: Type, b: Type) -> bool:
+    """Whether two types are the same C++ type: tensor sizes are not part of it."""
+    match a, b:
+        case TensorType(), TensorType():
+            return True
+        case OptionalType(), OptionalType():
+            return same_layout(a.elem, b.elem)
+        case (ListType(), ListType()) | (SetType(), SetType()):
+            return isinstance(a.elem, NeverType) or same_layout(a.elem, b.elem)
+        case DictType(), DictType():
+            return same_layout(a.key, b.key) and same_layout(a.value, b.value)
+        case TupleType(), TupleType():
+            return len(a.elems) == len(b.elems) and all(map(same_layout, a.elems, b.elems))
+        case _:
+            return a == b
+
+
+def tuple_item(cx: Context, v: Rt, index: int) -> Value:
+    """One element of a run-time tuple or record."""
+    if isinstance(v.type, RecordType):
+        name, t = v.type.fields[index]
+        return cx.host("record.get", v.operand, name, type_=t, label=name)
+    assert isinstance(v.type, TupleType)
+    return cx.host("tuple.get", v.operand, index, type_=v.type.elems[index], label=f"{v.operand.name}_{index}")
+
+
+def meta_from(cx: Context, t: TensorType, example: AbsVal, site: Any) -> Meta:
+    """Metadata for a tensor of which only the type is known; hints come from an example element."""
+    dims: list[Dim] = []
+    known = example.meta.dims if isinstance(example, Tensor) and example.rank == len(t.dims) else None
+    for i, d in enumerate(t.dims):
+        if d is not None:
+            dims.append(d)
+            continue
+        like = known[i] if known else None
+        if isinstance(like, Sym):
+            dims.append(Sym(like.hints, like.free, like.site))
+        elif isinstance(like, int):
+            dims.append(Sym(distinct((like,) * 3), True, (site, i)))
+        else:
+            dims.append(fresh_sym(cx, (site, i)))
+    return Meta(t.dtype, tuple(dims))
+
+
+def from_operand(cx: Context, value: Value, t: Type | None = None, example: AbsVal = None, site: Any = None) -> AbsVal:
+    """The abstract value of a run-time value; tuples are taken apart."""
+    t = value.type if t is None else t
+    site = site if site is not None else ("value", cx.site(None), value.name)
+    match t:
+        case TensorType():
+            return Tensor(value, meta_from(cx, t, example, site))
+        case ScalarType():
+            hints = None
+            if t == INT:
+                hints = example.hints if isinstance(example, Host) and example.hints else DEFAULT_HINTS
+            return Host(t, value, hints)
+        case NoneType():
+            return NONE
+        case TupleType() | RecordType():
+            types = t.elems if isinstance(t, TupleType) else tuple(x for _, x in t.fields)
+            parts = _parts_of(cx, example, len(types))
+            rt = Rt(value, t)
+            elems = tuple(
+                from_operand(cx, tuple_item(cx, rt, i), x, parts[i], (site, i)) for i, x in enumerate(types)
+            )
+            if isinstance(t, RecordType):
+                return Rt(value, t) if t.kind == "object" else _record(cx, t, elems, site)
+            return Tup(elems) if t.kind == "tuple" else _new_list(cx, elems, site)
+        case _:
+            return Rt(value, t)
+
+
+def _record(cx: Context, t: RecordType, elems: tuple[AbsVal, ...], site: Any) -> AbsVal:
+    from torch2cpp.binding.values import fresh_id
+
+    names = tuple(n for n, _ in t.fields)
+    if t.kind == "namedtuple":
+        return Tup(elems, cx.facts_class(t.name) if hasattr(cx, "facts_class") else None, names)
+    ref = Ref(fresh_id())
+    cx.state.heap[ref.id] = DictObj(dict(zip(names, elems)), site)
+    return ref
+
+
+def _new_list(cx: Context, elems: tuple[AbsVal, ...], site: Any) -> AbsVal:
+    from torch2cpp.binding.values import fresh_id
+
+    ref = Ref(fresh_id())
+    cx.state.heap[ref.id] = ListObj(elems, site)
+    return ref
+
+
+def _parts_of(cx: Context, example: AbsVal, n: int) -> tuple[AbsVal, ...]:
+    if isinstance(example, Tup) and len(example.elems) == n:
+        return example.elems
+    obj = cx.state.heap.get(example.id) if isinstance(example, Ref) else None
+    if isinstance(obj, ListObj) and len(obj.elems) == n:
+        return obj.elems
+    if isinstance(obj, DictObj) and len(obj.items) == n:
+        return tuple(obj.items.values())
+    return (None,) * n
+
+
+def is_dataclass_type(cls: Any) -> bool:
+    return isinstance(cls, type) and dataclasses.is_dataclass(cls)

@@ -1,0 +1,403 @@
+"""Joins: what several paths leave behind becomes one state again.
+
+`merge` takes the states of all paths that meet, finds the variables, list elements, fields and
+attributes in which they differ, and makes one run-time value of each difference. The caller ends
+each path with the operands it gets back (`Yield`, `Break`, `Leave`, ...).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from torch2cpp.binding.context import Context, Exit, Restart, tensor_type
+from torch2cpp.binding.convert import NoType, describe, is_scalar, resolve, static_type, to_operand, type_of
+from torch2cpp.binding.meta import distinct, merge_meta
+from torch2cpp.binding.values import (
+    NONE,
+    AbsVal,
+    DictObj,
+    Host,
+    InstanceObj,
+    ListObj,
+    Meta,
+    Poison,
+    Ref,
+    Rt,
+    RtObj,
+    ScopeObj,
+    State,
+    Static,
+    Tensor,
+    Tup,
+    Unbound,
+    fresh_id,
+)
+from torch2cpp.hostir.ops import Operand, Value
+from torch2cpp.hostir.types import INT, ListType, OptionalType, ScalarType, Type, join
+
+import torch
+
+Build = Callable[[list[Value]], AbsVal]
+
+
+@dataclass
+class Merged:
+    """The result of a merge."""
+
+    state: State
+    #: One abstract value per `extra` position.
+    extras: list[AbsVal]
+    #: New SSA values, in order.
+    results: list[Value]
+    #: For each incoming path, the operands for `results`.
+    operands: list[list[Operand]]
+
+
+class _Merger:
+    def __init__(self, cx: Context, incoming: list[Exit], loop: Any = None) -> None:
+        self.cx, self.incoming, self.loop = cx, incoming, loop
+        self.results: list[Value] = []
+        self.operands: list[list[Operand]] = [[] for _ in incoming]
+        self.heap: dict[Any, Any] = {}
+        self.done: dict[tuple[int, ...], AbsVal] = {}
+        self.keep: list[Any] = []
+
+    # One variable ------------------------------------------------------------------------------
+
+    def value(self, vals: list[AbsVal], name: str) -> AbsVal:
+        """What remains of one variable with these values on the incoming paths."""
+        first = vals[0]
+        if all(v is first or _same(v, first) for v in vals):
+            return first
+        key = tuple(id(v) for v in vals)
+        if key not in self.done:
+            self.keep.append(vals)
+            self.done[key] = self._differing(vals, name)
+        return self.done[key]
+
+    def _differing(self, vals: list[AbsVal], name: str) -> AbsVal:
+        for v in vals:
+            if isinstance(v, Poison):
+                return v
+        if any(isinstance(v, Unbound) for v in vals):
+            return self._maybe_unbound(vals, name)
+        if all(isinstance(v, Tup) for v in vals):
+            return self._tuples(vals, name)
+        if all(isinstance(v, Tensor) or (isinstance(v, Static) and isinstance(v.value, torch.Tensor)) for v in vals):
+            return self._tensors(vals, name)
+        if all(map(is_scalar, vals)):
+            return self._scalars(vals, name)
+        if all(isinstance(v, Ref) for v in vals):
+            merged = self._objects(vals, name)
+            if merged is not None:
+                return merged
+        return self._by_type(vals, name)
+
+    def _leaf(self, type_: Type, vals: list[AbsVal], name: str) -> Value:
+        result = self.cx.value(type_, name)
+        self.results.append(result)
+        for i, v in enumerate(vals):
+            with _inside(self.cx, self.incoming[i]):
+                self.operands[i].append(to_operand(self.cx, v, type_))
+        return result
+
+    def _tensors(self, vals: list[AbsVal], name: str) -> AbsVal:
+        tensors = [v if isinstance(v, Tensor) else self.cx.weight(v.value, name) for v in vals]
+        meta: Meta | None = tensors[0].meta
+        for t in tensors[1:]:
+            meta = merge_meta(meta, t.meta) if meta else None
+        if meta is None:
+            kinds = " and ".join(dict.fromkeys(str(tensor_type(t.meta)) for t in tensors))
+            return self._poison(name, f"{kinds} on different paths", vals)
+        return Tensor(self._leaf(tensor_type(meta), tensors, name), meta)
+
+    def _scalars(self, vals: list[AbsVal], name: str) -> AbsVal:
+        types = {v.type if isinstance(v, Host) else static_type(v.value) for v in vals}
+        if len(types) > 1:
+            return self._by_type(vals, name)
+        (type_,) = types
+        assert isinstance(type_, ScalarType)
+        hints = None
+        if type_ == INT:
+            known = next((v for v in vals if isinstance(v, Host) and v.hints), None)
+            static = next((v.value for v in vals if isinstance(v, Static)), 4)
+            hints = distinct(known.hints if known and known.hints else (static,) * 3)
+        loops: frozenset[Any] = frozenset()
+        for v in vals:
+            if isinstance(v, Host):
+                loops |= v.loops
+        if self.loop is not None:
+            loops |= {self.loop}
+        return Host(type_, self._leaf(type_, vals, name), hints, loops)
+
+    def _tuples(self, vals: list[AbsVal], name: str) -> AbsVal:
+        first = vals[0]
+        if any(len(v.elems) != len(first.elems) or v.cls is not first.cls for v in vals):
+            return self._by_type(vals, name)
+        elems = [self.value([v.elems[i] for v in vals], _part(name, first, i)) for i in range(len(first.elems))]
+        return Tup(tuple(elems), first.cls, first.names)
+
+    def _maybe_unbound(self, vals: list[AbsVal], name: str) -> AbsVal:
+        bound = [v for v in vals if not isinstance(v, Unbound)]
+        try:
+            inner = self._common([type_in(self.cx, e, v) for e, v in zip(self.incoming, vals) if v in bound])
+        except NoType:
+            inner = None
+        if inner is None or isinstance(inner, OptionalType):
+            return self._poison(name, "is not assigned on every path", bound)
+        vals = [NONE if isinstance(v, Unbound) else v for v in vals]
+        leaf = self._leaf(OptionalType(inner), vals, name)
+        return Rt(leaf, leaf.type, unbound=name, example=bound[0])
+
+    def _by_type(self, vals: list[AbsVal], name: str) -> AbsVal:
+        """Values of unlike form: an optional, or containers of joined types."""
+        try:
+            types = [type_in(self.cx, e, v) for e, v in zip(self.incoming, vals)]
+        except NoType as error:
+            return self._poison(name, f"holds {error} on one path and something else on another", vals)
+        joined = self._common(types)
+        if joined is None:
+            kinds = " and ".join(dict.fromkeys(map(str, types)))
+            return self._poison(name, f"holds {kinds} on different paths", vals)
+        example = next((v for v in vals if not (isinstance(v, Static) and v.value is None)), None)
+        value = self._leaf(joined, vals, name)
+        if isinstance(joined, OptionalType):
+            return Rt(value, joined, example=example)
+        return Rt(value, joined, example=example)
+
+    @staticmethod
+    def _common(types: list[Type]) -> Type | None:
+        joined: Type | None = types[0]
+        for t in types[1:]:
+            joined = join(joined, t) if joined is not None else None
+        return joined
+
+    def _poison(self, name: str, reason: str, vals: list[AbsVal]) -> Poison:
+        notes = tuple((e.span, f"here it is {describe_in(self.cx, e, v)}") for e, v in zip(self.incoming, vals))
+        return Poison(f"{name!r} {reason}", notes, self.loop)
+
+    # Objects -----------------------------------------------------------------------------------
+
+    def _objects(self, vals: list[AbsVal], name: str) -> AbsVal | None:
+        """Different objects in one variable: all made on their own path, or made run-time lists."""
+        objs = [e.state.heap[v.id] for e, v in zip(self.incoming, vals)]
+        shared = any(all(v.id in e.state.heap for e in self.incoming) for v in vals)
+        if all(isinstance(o, RtObj) for o in objs):
+            merged = self._by_type([o.value for o in objs], name)
+            if isinstance(merged, Poison):
+                return merged
+            ref = Ref(fresh_id())
+            self.heap[ref.id] = RtObj(merged, objs[0].site)
+            return ref
+        if all(isinstance(o, ListObj) for o in objs) and (
+            shared or len({len(o.elems) for o in objs}) > 1
+        ) or (any(isinstance(o, RtObj) for o in objs) and all(isinstance(o, ListObj | RtObj) for o in objs)):
+            for e, o in zip(self.incoming, objs):
+                if isinstance(o, ListObj):
+                    widen_list(self.cx, e.state, o, None)
+            return None
+        if type(objs[0]) is not type(objs[-1]) or shared:
+            return None
+        ref = Ref(fresh_id())
+        merged_obj = self._object(objs, name)
+        if merged_obj is None:
+            return None
+        self.heap[ref.id] = merged_obj
+        return ref
+
+    def _object(self, objs: list[Any], name: str) -> Any:
+        first = objs[0]
+        match first:
+            case ScopeObj():
+                names: dict[str, AbsVal] = {}
+                for n in dict.fromkeys(k for o in objs for k in o.names):
+                    merged = self.value([o.names.get(n, _UNBOUND) for o in objs], n)
+                    if not isinstance(merged, Unbound):
+                        names[n] = merged
+                return ScopeObj(names, first.parent)
+            case ListObj():
+                if any(not isinstance(o, ListObj) or len(o.elems) != len(first.elems) for o in objs):
+                    return None
+                elems = [self.value([o.elems[i] for o in objs], f"{name}_{i}") for i in range(len(first.elems))]
+                return ListObj(tuple(elems), first.site, first.kind)
+            case DictObj():
+                if any(list(o.items) != list(first.items) for o in objs):
+                    return None
+                items = {k: self.value([o.items[k] for o in objs], f"{name}_{k}") for k in first.items}
+                return DictObj(items, first.site, first.factory)
+            case InstanceObj():
+                if any(o.cls is not first.cls for o in objs):
+                    return None
+                fields: dict[str, AbsVal] = {}
+                for n in dict.fromkeys(k for o in objs for k in o.fields):
+                    fields[n] = self.value([o.fields.get(n, _UNBOUND) for o in objs], n)
+                return InstanceObj(first.cls, fields, first.site)
+        return None
+
+    def all(self, extras: list[list[AbsVal]], names: list[str]) -> Merged:
+        """Merges the whole states; `extras[k]` are the values of an extra variable, one per path."""
+        heaps = [e.state.heap for e in self.incoming]
+        merged_extras = [self.value(vals, n) for vals, n in zip(extras, names)]
+        for key in dict.fromkeys(k for h in heaps for k in h):
+            present = [h[key] for h in heaps if key in h]
+            if len(present) < len(heaps):
+                if isinstance(key, tuple):
+                    continue  # an attribute known on one path only: it will be read from its cell
+                self.heap[key] = present[0]
+            elif all(o is present[0] for o in present):
+                self.heap[key] = present[0]
+            elif isinstance(key, tuple):
+                if all(_same(o, present[0]) for o in present):
+                    self.heap[key] = present[0]
+            else:
+                self._heap_object(key, present)
+        narrowed = dict(self.incoming[0].state.narrowed)
+        for e in self.incoming[1:]:
+            narrowed = {k: v for k, v in narrowed.items() if e.state.narrowed.get(k) is v}
+        state = State(self.heap, narrowed)
+        return Merged(state, merged_extras, self.results, self.operands)
+
+    def _heap_object(self, key: Any, objs: list[Any]) -> None:
+        merged = self._object(objs, getattr(objs[0], "kind", "object"))
+        if merged is None:
+            if any(isinstance(o, ListObj) for o in objs):
+                for e, o in zip(self.incoming, objs):
+                    if isinstance(o, ListObj):
+                        widen_list(self.cx, e.state, o, None, learn_only=True)
+                raise Restart
+            if any(isinstance(o, DictObj) for o in objs):
+                for e, o in zip(self.incoming, objs):
+                    widen_dict(self.cx, e.state, o)
+                raise Restart
+            merged = objs[0]
+        self.heap[key] = merged
+
+
+_UNBOUND = Unbound()
+
+
+def _part(name: str, t: Tup, i: int) -> str:
+    return f"{name}_{t.names[i] if t.names else i}"
+
+
+def _same(a: AbsVal, b: AbsVal) -> bool:
+    if isinstance(a, Static) and isinstance(b, Static):
+        x, y = a.value, b.value
+        if x is y:
+            return True
+        return type(x) is type(y) and type(x) in (bool, int, float, str, tuple, torch.dtype, torch.device) and x == y
+    if isinstance(a, Tensor) and isinstance(b, Tensor):
+        return a.operand == b.operand and a.meta == b.meta
+    if isinstance(a, Host) and isinstance(b, Host):
+        return a.operand is b.operand
+    if isinstance(a, Rt) and isinstance(b, Rt):
+        return a.operand is b.operand
+    if isinstance(a, Tup) and isinstance(b, Tup):
+        return a.cls is b.cls and len(a.elems) == len(b.elems) and all(map(_same, a.elems, b.elems))
+    return bool(a == b) if isinstance(a, Ref | Unbound | Poison) else a is b
+
+
+class _inside:
+    """Emits into the block of one incoming path."""
+
+    def __init__(self, cx: Context, path: Exit) -> None:
+        self.cx, self.path = cx, path
+
+    def __enter__(self) -> None:
+        self.saved = (self.cx.block, self.cx.state, self.cx.span)
+        self.cx.block, self.cx.state = self.path.block, self.path.state
+        self.cx.span = self.path.span
+
+    def __exit__(self, *_: object) -> None:
+        self.cx.block, self.cx.state, self.cx.span = self.saved
+
+
+def type_in(cx: Context, path: Exit, v: AbsVal) -> Type:
+    """The type of a value in the state of a path."""
+    with _inside(cx, path):
+        return type_of(cx, v)
+
+
+def describe_in(cx: Context, path: Exit, v: AbsVal) -> str:
+    with _inside(cx, path):
+        return describe(cx, v)
+
+
+def list_type(cx: Context, state: State, obj: ListObj) -> Type | None:
+    """The type of a run-time list that holds the elements of this one."""
+    saved, cx.state = cx.state, state
+    try:
+        elem: Type | None = None
+        for e in obj.elems:
+            t = type_of(cx, _as_runtime(cx, e))
+            elem = t if elem is None else join(elem, t)
+            if elem is None:
+                return None
+        from torch2cpp.hostir.types import NEVER
+
+        return ListType(elem if elem is not None else NEVER, "deque" if obj.kind == "deque" else "list")
+    finally:
+        cx.state = saved
+
+
+def _as_runtime(cx: Context, v: AbsVal) -> AbsVal:
+    """An element put into a run-time container must be run-time itself if it is mutable."""
+    obj = resolve(cx, v)
+    if isinstance(obj, ListObj):
+        widen_list(cx, cx.state, obj, None)
+    if isinstance(obj, Tup):
+        for e in obj.elems:
+            _as_runtime(cx, e)
+    return v
+
+
+def widen_list(cx: Context, state: State, obj: ListObj, elem: AbsVal | None, learn_only: bool = False) -> None:
+    """Learns that a list must be a run-time list, and starts again."""
+    t = list_type(cx, state, obj)
+    if t is None:
+        cx.refuse(
+            "T2C110",
+            "a list whose length is decided at run time holds values of different types",
+            "keep values of different types in different lists, or in tuples of one form",
+        )
+    old = cx.facts.containers.get(obj.site)
+    new = t if old is None else join(old, t)
+    if new is None:
+        cx.refuse("T2C110", f"a run-time list holds both {old} and {t}", "use one list per type of element")
+    if obj.elems:
+        cx.facts.examples.setdefault(obj.site, obj.elems[0])
+    if new != old:
+        cx.facts.containers[obj.site] = new
+        if not learn_only:
+            raise Restart
+    elif not learn_only:
+        raise Restart
+
+
+def widen_dict(cx: Context, state: State, obj: DictObj) -> None:
+    """Learns that a dict must be a run-time dict."""
+    from torch2cpp.hostir.types import NEVER, DictType
+
+    key: Type | None = NEVER
+    value: Type | None = NEVER
+    saved, cx.state = cx.state, state
+    for k, x in obj.items.items():
+        key = join(key, static_type(k)) if key is not None else None
+        value = join(value, type_of(cx, x)) if value is not None else None
+    cx.state = saved
+    old = cx.facts.containers.get(obj.site, DictType(NEVER, NEVER))
+    new = join(old, DictType(key, value)) if key is not None and value is not None else None
+    if new is None:
+        cx.refuse("T2C111", "a dict filled at run time holds values of different types", "use one dict per type")
+    if obj.items:
+        cx.facts.examples.setdefault(obj.site, next(iter(obj.items.values())))
+    cx.facts.containers[obj.site] = new
+
+
+def merge(
+    cx: Context, incoming: list[Exit], extras: list[list[AbsVal]] = [], names: list[str] = [], loop: Any = None
+) -> Merged:
+    """Joins the paths. The caller adds the terminators and makes the merged state current."""
+    return _Merger(cx, incoming, loop).all(extras, names)

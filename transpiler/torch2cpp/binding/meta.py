@@ -1,0 +1,226 @@
+"""Metadata of tensor operations: dtype, rank, and which sizes vary.
+
+Every varying size carries its value in a few *sample worlds*. An operation is evaluated on meta
+tensors once per world; a result's size is constant when it is the same in all worlds, and varies
+otherwise. World 0 has the sizes of a real example, so relations between inputs hold there; the
+others differ in every varying size. Sizes decided by data (how many elements a mask selects) are
+made up; when an operation cannot take the made-up size, better ones are tried and remembered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import torch
+
+from torch2cpp.binding.context import Context, Restart
+from torch2cpp.binding.values import WORLDS, Dim, Host, Meta, Sym, Tensor
+from torch2cpp.hostir.ops import leaves, map_leaves
+
+#: Made-up sizes: different from each other and from most real ones, small enough to slice with.
+DEFAULT_HINTS = (4, 3, 5)
+
+
+class OpFails(Exception):
+    """The operation raises for every sample size."""
+
+
+def fresh_sym(cx: Context, site: Any, hints: tuple[int, ...] = DEFAULT_HINTS, free: bool = True) -> Sym:
+    """A varying size; one decided by data is `free`."""
+    if free:
+        hints = cx.facts.hints.get(site, hints)
+    return Sym(hints, free, site)
+
+
+def distinct(hints: Iterable[int]) -> tuple[int, ...]:
+    """Hints of a run-time int, made to differ between worlds so that it is never taken for a constant."""
+    out = list(hints)
+    for w in range(1, WORLDS):
+        while out[w] in out[:w]:
+            out[w] += w
+    return tuple(out)
+
+
+def size_in(dim: Dim, world: int) -> int:
+    """A size in one world."""
+    return dim if isinstance(dim, int) else dim.hints[world]
+
+
+def _concrete(leaf: Any, world: int) -> Any:
+    if isinstance(leaf, Tensor):
+        shape = [size_in(d, world) for d in leaf.meta.dims]
+        return torch.empty(shape, dtype=leaf.meta.dtype, device="meta")
+    if isinstance(leaf, Host):
+        if leaf.type.kind == "int":
+            return leaf.hints[world] if leaf.hints else DEFAULT_HINTS[world]
+        return {"float": 0.5, "bool": True, "str": "", "complex": 1j}[leaf.type.kind]
+    if isinstance(leaf, torch.device):
+        return torch.device("meta")
+    return leaf
+
+
+def _syms(tree: Any) -> list[Sym]:
+    found: dict[int, Sym] = {}
+    for leaf in leaves(tree):
+        if isinstance(leaf, Tensor):
+            for d in leaf.meta.dims:
+                if isinstance(d, Sym):
+                    found[id(d)] = d
+    return list(found.values())
+
+
+def _has_host_int(tree: Any) -> bool:
+    return any(isinstance(x, Host) and x.type.kind == "int" for x in leaves(tree))
+
+
+_cache: dict[Any, Any] = {}
+
+
+def evaluate(cx: Context, call: Callable[..., Any], args: Any, kwargs: Any, key: Any) -> Any:
+    """Runs `call` on meta tensors in every world; gives its output tree with `Meta` for tensors.
+
+    Raises OpFails when it fails in every world.
+    """
+    varying = bool(_syms((args, kwargs))) or _has_host_int((args, kwargs))
+    worlds = range(WORLDS) if varying else range(1)
+    outs: dict[int, Any] = {}
+    error: Exception | None = None
+    for w in worlds:
+        try:
+            outs[w] = _run(call, args, kwargs, w, key)
+        except Exception as e:  # any operator error means: not with these sizes
+            error = error or e
+    if 0 not in outs and varying:
+        _repair(cx, call, args, kwargs)
+    if not outs:
+        raise OpFails(str(error).split("\n")[0]) from error
+    return _combine(cx, outs, _syms((args, kwargs)), varying)
+
+
+def _run(call: Callable[..., Any], args: Any, kwargs: Any, world: int, key: Any) -> Any:
+    a, k = map_leaves((args, kwargs), lambda leaf: _concrete(leaf, world))
+    ckey = (key, _freeze((a, k)))
+    hit = _cache.get(ckey)
+    if hit is None:
+        with torch.no_grad():
+            out = call(*a, **k)
+        hit = _Out(_plain(out))
+        _cache[ckey] = hit
+    return hit.tree
+
+
+class _Out:
+    __slots__ = ("tree",)
+
+    def __init__(self, tree: Any) -> None:
+        self.tree = tree
+
+
+def _plain(out: Any) -> Any:
+    if isinstance(out, torch.Tensor):
+        return _TensorLeaf(out.dtype, tuple(out.shape))
+    if isinstance(out, tuple | list):
+        return type(out)(map(_plain, out)) if type(out) in (tuple, list) else tuple(map(_plain, out))
+    return out
+
+
+class _TensorLeaf:
+    __slots__ = ("dtype", "shape")
+
+    def __init__(self, dtype: torch.dtype, shape: tuple[int, ...]) -> None:
+        self.dtype, self.shape = dtype, shape
+
+
+def _freeze(tree: Any) -> Any:
+    if isinstance(tree, torch.Tensor):
+        return (tree.dtype, tuple(tree.shape))
+    if isinstance(tree, tuple | list):
+        return tuple(map(_freeze, tree))
+    if isinstance(tree, dict):
+        return tuple((k, _freeze(v)) for k, v in tree.items())
+    if isinstance(tree, float | int | bool):
+        return (type(tree).__name__, repr(tree))
+    return repr(tree)
+
+
+def _combine(cx: Context, outs: dict[int, Any], inputs: list[Sym], varying: bool) -> Any:
+    first = next(iter(outs.values()))
+
+    def merge(path: tuple[int, ...], node: Any) -> Any:
+        if isinstance(node, tuple | list):
+            return [merge((*path, i), x) for i, x in enumerate(node)]
+        if not isinstance(node, _TensorLeaf):
+            return node
+        others = {w: _follow(tree, path) for w, tree in outs.items()}
+        dims: list[Dim] = []
+        for i in range(len(node.shape)):
+            sizes = {w: leaf.shape[i] for w, leaf in others.items()}
+            dims.append(_dim(cx, sizes, inputs, varying, (*path, i)))
+        return Meta(node.dtype, tuple(dims))
+
+    return merge((), first)
+
+
+def _follow(tree: Any, path: tuple[int, ...]) -> Any:
+    for i in path:
+        tree = tree[i]
+    return tree
+
+
+def _dim(cx: Context, sizes: dict[int, int], inputs: list[Sym], varying: bool, place: Any) -> Dim:
+    same = len(set(sizes.values())) == 1
+    if same and (len(sizes) > 1 or not varying):
+        return next(iter(sizes.values()))
+    for sym in inputs:
+        if all(sym.hints[w] == n for w, n in sizes.items()) and 0 in sizes:
+            return sym
+    base = sizes.get(0, next(iter(sizes.values())))
+    hints = tuple(sizes.get(w, base + 2 * w) for w in range(WORLDS))
+    return Sym(hints)
+
+
+def _repair(cx: Context, call: Callable[..., Any], args: Any, kwargs: Any) -> None:
+    """Looks for sizes of the free dimensions with which the operation works, and starts again with them."""
+    syms = _syms((args, kwargs))
+    free = [s for s in syms if s.free]
+    sizes = {size_in(d, 0) for leaf in leaves((args, kwargs)) if isinstance(leaf, Tensor) for d in leaf.meta.dims}
+    sizes |= {1}
+    for sym in free:
+        for candidate in sorted(sizes - {sym.hints[0]}, reverse=True):
+
+            def concrete(leaf: Any, sym: Sym = sym, candidate: int = candidate) -> Any:
+                if isinstance(leaf, Tensor):
+                    shape = [candidate if d is sym else size_in(d, 0) for d in leaf.meta.dims]
+                    return torch.empty(shape, dtype=leaf.meta.dtype, device="meta")
+                return _concrete(leaf, 0)
+
+            a, k = map_leaves((args, kwargs), concrete)
+            try:
+                with torch.no_grad():
+                    call(*a, **k)
+            except Exception:  # not this one either
+                continue
+            donor = next((s for s in syms if s is not sym and s.hints[0] == candidate), None)
+            hints = donor.hints if donor else (candidate, candidate + 1, candidate + 2)
+            if sym.site is not None and sym.site not in cx.facts.hints:
+                cx.facts.hints[sym.site] = hints
+                raise Restart
+    return
+
+
+def merge_dims(a: Dim, b: Dim) -> Dim:
+    """The dimension that two paths leave."""
+    if a is b or (isinstance(a, int) and a == b):
+        return a
+    hints = a.hints if isinstance(a, Sym) else b.hints if isinstance(b, Sym) else distinct((a, b, max(a, b) + 2))
+    free = (isinstance(a, Sym) and a.free) or (isinstance(b, Sym) and b.free)
+    site = next((d.site for d in (a, b) if isinstance(d, Sym) and d.free), None)
+    return Sym(hints, free, site)
+
+
+def merge_meta(a: Meta, b: Meta) -> Meta | None:
+    """What is known of a tensor that is either; None when dtype or rank differ."""
+    if a.dtype != b.dtype or len(a.dims) != len(b.dims):
+        return None
+    return Meta(a.dtype, tuple(merge_dims(x, y) for x, y in zip(a.dims, b.dims)))
