@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from typing import Any, final
 
 import torch
@@ -44,7 +44,7 @@ class SchemaInfo:
         return any(a.writes for a in self.args)
 
 
-@lru_cache(maxsize=None)
+@cache
 def schema_info(overload: torch._ops.OpOverload) -> SchemaInfo:
     """The digested schema of one overload."""
     schema = overload._schema

@@ -191,7 +191,6 @@ class _Checker:
 
     def control(self, op: Op, scope: set[Value], place: _Place) -> None:
         """The blocks of an operation and, for a terminator, what it hands on."""
-        inner = _Place(place.function, None, place.loop, place.scopes)
         match op:
             case If():
                 self.expect(operand_type(op.cond) == BOOL, "V015", f"condition is {operand_type(op.cond)}", op)
@@ -214,7 +213,7 @@ class _Checker:
                     final = _Place(place.function, (), place.loop, place.scopes)
                     self.block(op.final, scope, final, op)
             case Yield() | Continue() | Break() | Leave() | Return() | Raise():
-                self.terminator(op, inner if place.yields is None else place)
+                self.terminator(op, place)
             case _:
                 pass
 

@@ -8,7 +8,7 @@ from torch2cpp.hostir.fit import operand_type, overlaps
 from torch2cpp.hostir.host_ops import TABLE
 from torch2cpp.hostir.ops import HostOp, Operand, TensorOp, Value, WeightRef, leaves
 from torch2cpp.hostir.schema import SchemaArg, bound_arguments, schema_info
-from torch2cpp.hostir.types import BOOL, FLOAT, INT, ListType, ScalarType, TensorType, Type, TupleType
+from torch2cpp.hostir.types import BOOL, FLOAT, INT, ListType, ScalarType, TensorType, TupleType, Type
 
 _SCALAR_KINDS = {
     "int": {"int", "bool"},
@@ -44,7 +44,7 @@ def _promotes(types: list[Type]) -> bool:
     if all(t in numbers for t in types):
         return True
     # Strings and tuples compare with their like.
-    return all(t == types[0] or isinstance(t, TupleType) and isinstance(types[0], TupleType) for t in types)
+    return all(t == types[0] or (isinstance(t, TupleType) and isinstance(types[0], TupleType)) for t in types)
 
 
 def tensor_op_problem(op: TensorOp) -> str | None:
