@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from torch2cpp.hostir.ops import HostOp, TensorOp, Value, WeightRef
+from torch2cpp.hostir.ops import HostOp, TensorOp, Value, WeightRef, operands, values_in
 from torch2cpp.hostir.program import Region
 from torch2cpp.hostir.types import BOOL, FLOAT, INT, ListType, TensorType, TupleType, Type
 from torch2cpp.spans import Span
@@ -23,6 +23,12 @@ _HOST_OPS = {
     operator.mul: "mul",
     operator.floordiv: "floordiv",
     operator.mod: "mod",
+    operator.lt: "lt",
+    operator.le: "le",
+    operator.gt: "gt",
+    operator.ge: "ge",
+    operator.eq: "eq",
+    operator.ne: "ne",
     torch.sym_max: "max",
     torch.sym_min: "min",
 }
@@ -110,7 +116,7 @@ def region_of(
     name: str = "forward",
 ) -> tuple[Region, dict[str, torch.Tensor]]:
     """The module's forward as a region, with its weights; `dynamic` lists the varying dimensions per argument."""
-    shapes = tuple({d: torch.export.Dim.DYNAMIC for d in dims} for dims in dynamic) or tuple({} for _ in args)
+    shapes = tuple(dict.fromkeys(dims, torch.export.Dim.DYNAMIC) for dims in dynamic) or tuple({} for _ in args)
     with torch.no_grad():
         program = torch.export.export(module.eval(), tuple(args), dynamic_shapes=shapes, strict=False)
     signature = program.graph_signature
@@ -131,4 +137,15 @@ def region_of(
         elif node.op == "output":
             results = tuple(converter.operand(node.args[0]))
     span = Span("model.py", 1, 1, converter.count, 10)
-    return Region(name, tuple(params), tuple(converter.body), results, span), weights
+    return Region(name, tuple(params), _live(converter.body, results), results, span), weights
+
+
+def _live(body: list[TensorOp | HostOp], results: tuple[Any, ...]) -> tuple[TensorOp | HostOp, ...]:
+    """The body without host operations that only the exporter's assertions used."""
+    used = set(values_in(results))
+    kept: list[TensorOp | HostOp] = []
+    for op in reversed(body):
+        if isinstance(op, TensorOp) or op.result in used:
+            used.update(values_in(operands(op)))
+            kept.append(op)
+    return tuple(reversed(kept))

@@ -24,6 +24,8 @@ Place = tuple[tuple[int, ...], int]
 Sample = tuple[Any, ...]
 #: More recorded inputs than this tell nothing new.
 MAX_RECORDED = 4
+#: Pairs of joins tried before all varying dimensions are taken as equal.
+MAX_TRIES = 400
 
 
 @final
@@ -160,18 +162,22 @@ def find_sizes(region: Region, weights: Mapping[str, torch.Tensor]) -> Sizes:
         return best
 
     reached = depth(parent)
-    while reached != math.inf:
-        options = []
-        for a, b in itertools.combinations(sorted(set(parent)), 2):
-            joined = [a if x == b else x for x in parent]
-            options.append((depth(joined), joined))
-        if not options:
-            break
-        best, labels = max(options, key=lambda o: o[0])
-        if best <= reached and len(set(parent)) > 8:
-            labels = [0] * len(places)
+    while reached != math.inf and len(set(parent)) > 1:
+        best, labels = max(((depth(x), x) for x in _joined(parent)), key=lambda option: option[0])
+        if best <= reached:
+            # One operation may need two pairs at once, as `x.masked_fill(mask)` does.
+            pairs = itertools.islice((y for x in _joined(parent) for y in _joined(x)), MAX_TRIES)
+            best, labels = max(((depth(x), x) for x in pairs), key=lambda option: option[0], default=(-1, parent))
+        if best <= reached:
+            return sizes([0] * len(places))
         reached, parent = best, labels
     return sizes(parent)
+
+
+def _joined(labels: Sequence[int]) -> Iterator[list[int]]:
+    """Every way to make two groups one."""
+    for a, b in itertools.combinations(sorted(set(labels)), 2):
+        yield [a if x == b else x for x in labels]
 
 
 def _variations(sizes: Sizes) -> Iterator[tuple[int, ...]]:
@@ -195,7 +201,8 @@ def _value_styles(
 ) -> Iterator[Sample]:
     """Inputs of the wanted sizes: made from a real one where there is one, then random with ever smaller ints."""
     generator = torch.Generator().manual_seed(seed)
-    if real:
+    # At the real ones' own sizes, random values tell more than the same values again.
+    if real and target != sizes.base:
         source = real[seed % len(real)]
         yield tuple(_resize(v, p.type, (i,), sizes, target) for i, (v, p) in enumerate(zip(source, region.params)))
     for ints in (8, 2, 1):
@@ -252,7 +259,6 @@ def _random(
             return float(torch.rand((), generator=generator))
         case _:
             return None
-
 
 
 def _random_tensor(dtype: torch.dtype, shape: Sequence[int], ints: int, generator: torch.Generator) -> torch.Tensor:

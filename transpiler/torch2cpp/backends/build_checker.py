@@ -1,0 +1,119 @@
+"""Builds the program that runs compiled regions on samples, with the objects kept for reuse.
+
+Objects are named by what they are made from (compiler, flags, every source and header of the
+artifact and the runtime), so that a region is compiled once however often it is checked.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import subprocess
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+
+import torch
+
+from torch2cpp.backends.interface import Interface
+from torch2cpp.backends.protocol import Unit
+from torch2cpp.backends.templates import render, root
+
+#: As the emitted project's release build compiles.
+FLAGS = ("-std=c++20", "-O2", "-fPIC", "-fvisibility=hidden")
+TORCH = Path(torch.__file__).parent
+
+
+class BuildError(Exception):
+    """The C++ compiler or linker failed; the message ends with what it said."""
+
+
+def runtime_root() -> Path:
+    """The runtime library's folder: inside the installed package, or beside it in the repository."""
+    return root().parent / "runtime_cpp"
+
+
+@lru_cache(maxsize=1)
+def compiler() -> str:
+    """The C++ compiler."""
+    found = shutil.which("g++") or shutil.which("c++")
+    if found is None:
+        raise BuildError("no C++ compiler was found: install g++")
+    return found
+
+
+def build_checker(
+    interfaces: Sequence[Interface],
+    sources: Mapping[str, str],
+    units: Sequence[Unit],
+    link: Iterable[str],
+    folder: Path,
+    cache: Path,
+) -> Path:
+    """Writes the sources below `folder`, compiles what is not in `cache`, links. Raises BuildError."""
+    folder.mkdir(parents=True, exist_ok=True)
+    cache.mkdir(parents=True, exist_ok=True)
+    for path, text in sources.items():
+        target = folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if not target.exists() or target.read_text(encoding="utf-8") != text:
+            target.write_text(text, encoding="utf-8")
+    main = folder / "check_regions.cpp"
+    main.write_text(render("regions/check_main.cpp.j2", regions=interfaces), encoding="utf-8")
+    salt = "".join(f"{path}\0{text}\0" for path, text in sorted(sources.items())) + _runtime_text()
+    objects = [_compile(folder / u.path, _options(u), folder, cache, salt) for u in units]
+    objects.append(_compile(main, (), folder, cache, salt))
+    objects += [_compile(path, (), folder, cache, _runtime_text()) for path in sorted(runtime_sources())]
+    program = folder / "check_regions"
+    _run([compiler(), *map(str, objects), "-o", str(program), *_link_options(link)])
+    return program
+
+
+def runtime_sources() -> list[Path]:
+    """The runtime library's translation units that regions need."""
+    return list((runtime_root() / "src").glob("*.cpp"))
+
+
+@lru_cache(maxsize=1)
+def _runtime_text() -> str:
+    files = sorted((runtime_root() / "include").rglob("*.h")) + sorted(runtime_sources())
+    return "".join(f"{path.name}\0{path.read_text(encoding='utf-8')}\0" for path in files)
+
+
+def _options(unit: Unit) -> tuple[str, ...]:
+    return (*unit.flags, *(f"-D{d}" for d in unit.definitions))
+
+
+def _compile(source: Path, options: tuple[str, ...], folder: Path, cache: Path, salt: str) -> Path:
+    includes = (
+        f"-I{folder / 'src'}",
+        f"-I{runtime_root() / 'include'}",
+        f"-isystem{TORCH / 'include'}",
+        f"-isystem{TORCH / 'include/torch/csrc/api/include'}",
+    )
+    text = source.read_text(encoding="utf-8")
+    parts = (torch.__version__, _version(), *FLAGS, *options, salt, text)
+    out = cache / f"{hashlib.sha256(chr(0).join(parts).encode()).hexdigest()[:32]}.o"
+    if not out.exists():
+        partial = out.with_suffix(".partial")
+        _run([compiler(), *FLAGS, *options, *includes, "-c", str(source), "-o", str(partial)])
+        partial.rename(out)
+    return out
+
+
+@lru_cache(maxsize=1)
+def _version() -> str:
+    return subprocess.run([compiler(), "--version"], capture_output=True, text=True, check=True).stdout
+
+
+def _link_options(link: Iterable[str]) -> list[str]:
+    lib = TORCH / "lib"
+    options = [f"-L{lib}", f"-Wl,-rpath,{lib}", "-Wl,--no-as-needed", "-ltorch", "-ltorch_cpu", "-lc10"]
+    return [*options, "-fopenmp"] if "openmp" in link else options
+
+
+def _run(command: Sequence[str]) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        errors = [line for line in done.stderr.splitlines() if "error" in line or "undefined" in line]
+        raise BuildError("\n".join((errors or done.stderr.splitlines())[:12]))
