@@ -184,7 +184,7 @@ class Builder:
     def scope(self, label: str, body: Block, types: Sequence[Type]) -> tuple[Value, ...]:
         """A Scope over a finished body; gives its results."""
         values = tuple(self.value(t, label) for t in types)
-        self.add(Scope(values, label, body, self.span()))
+        self.add(Scope(values, label, label, body, self.span()))
         return values
 
     def try_(
@@ -213,9 +213,9 @@ class Builder:
         """Leaves the loop."""
         self.add(Break(values, self.span()))
 
-    def leave(self, scope: str, *values: Any) -> None:
+    def leave(self, label: str, *values: Any) -> None:
         """Leaves a scope."""
-        self.add(Leave(scope, values, self.span()))
+        self.add(Leave(label, values, self.span()))
 
     def return_(self, value: Any) -> None:
         """Leaves the function."""

@@ -122,20 +122,27 @@ def test_long_while_loop_needs_no_stack():
     assert run(b, INT) == 20_000
 
 
-def test_leave_out_of_a_loop_reaches_the_innermost_scope_of_that_name():
+def test_leave_goes_out_of_loops_and_of_inner_scopes():
     b = Builder()
+    far = b.param("far", BOOL)
     i = b.value(INT, "i")
     with b.block() as outer:
         with b.block() as inner:
             with b.block(i) as body:
-                b.leave("f", i)
+                with b.block() as then:
+                    b.leave("outer", 100)
+                with b.block() as orelse:
+                    b.leave("inner", i)
+                b.if_(far, then, orelse, [])
+                b.continue_()
             b.loop([], body, [], over=(5, 9, 1))
-            b.leave("f", -1)
-        (got,) = b.scope("f", inner, [INT])
-        b.leave("f", b.host("mul", got, 2))
-    (out,) = b.scope("f", outer, [INT])
+            b.leave("inner", -1)
+        (got,) = b.scope("inner", inner, [INT])
+        b.leave("outer", b.host("mul", got, 2))
+    (out,) = b.scope("outer", outer, [INT])
     b.return_(out)
-    assert run(b, INT) == 10
+    assert run(b, INT, False) == 10
+    assert run(b, INT, True) == 100
 
 
 def test_recursion():

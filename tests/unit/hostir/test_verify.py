@@ -281,6 +281,15 @@ def handler_with_two_parameters(b: Builder) -> None:
     b.return_(0)
 
 
+@broken("V022")
+def two_scopes_with_one_label(b: Builder) -> None:
+    for _ in range(2):
+        with b.block() as body:
+            b.leave("f")
+        b.scope("f", body, [])
+    b.return_(0)
+
+
 @broken("V021")
 def two_values_with_one_id(b: Builder) -> None:
     for _ in range(2):

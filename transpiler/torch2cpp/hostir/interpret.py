@@ -233,7 +233,7 @@ class Interpreter:
 
     def _scope(self, op: Scope, frame: _Frame) -> _Exit | None:
         left = self._block(op.body, frame)
-        if isinstance(left[0], Leave) and left[0].scope != op.label:
+        if isinstance(left[0], Leave) and left[0].label != op.label:
             return left
         return self._joined(op.results, left, Leave, frame)
 

@@ -204,7 +204,7 @@ class _Listing:
                 self.loop(op, depth)
             case Scope():
                 # What is inside is named first, as it is defined first.
-                self.nested(f"scope {op.label}", op, op.body, depth)
+                self.nested(f"scope {op.label} ({op.name})", op, op.body, depth)
                 self.results(op, depth)
             case Try():
                 self.try_(op, depth)
@@ -232,7 +232,7 @@ class _Listing:
             case Yield() | Continue() | Break():
                 return f"{type(op).__name__.lower()} {self.shown(op.values)}".rstrip()
             case Leave():
-                return f"leave {op.scope} {self.shown(op.values)}".rstrip()
+                return f"leave {op.label} {self.shown(op.values)}".rstrip()
             case Return():
                 return f"return {self.show(op.value)}"
             case Raise():

@@ -68,6 +68,7 @@ RULES = {
     "V019": "a loop has one initial value per carried parameter",
     "V020": "a handler takes the message, a string, or nothing",
     "V021": "no two values have the same id",
+    "V022": "the labels of scopes are unique in their function",
 }
 
 
@@ -140,6 +141,8 @@ class _Checker:
     #: Every value defined so far anywhere, and every id.
     defined: set[Value] = field(default_factory=set)
     ids: dict[int, Value] = field(default_factory=dict)
+    #: Labels of scopes in the current function.
+    labels: set[str] = field(default_factory=set)
 
     def report(self, rule: str, text: str, subject: object) -> None:
         self.problems.append(Problem(rule, text, subject))
@@ -148,6 +151,7 @@ class _Checker:
 
     def function(self, function: Function) -> None:
         scope: set[Value] = set()
+        self.labels = set()
         self.define((p.value for p in function.params if p.value is not None), scope, function)
         self.block(function.body, scope, _Place(function), function)
 
@@ -200,6 +204,8 @@ class _Checker:
             case Loop():
                 self.loop(op, scope, place)
             case Scope():
+                self.expect(op.label not in self.labels, "V022", f"label {op.label} again", op)
+                self.labels.add(op.label)
                 body = _Place(place.function, None, place.loop, (*place.scopes, op))
                 self.block(op.body, scope, body, op)
             case Try():
@@ -247,9 +253,9 @@ class _Checker:
                     carried = loop.body.params[1:] if loop.over is not None else loop.body.params
                     self.handed_on(op.values, carried, "V005", "values at Continue", op)
             case Leave():
-                scope = next((s for s in reversed(place.scopes) if s.label == op.scope), None)
+                scope = next((s for s in place.scopes if s.label == op.label), None)
                 if scope is None:
-                    self.report("V008", f"no enclosing scope {op.scope}", op)
+                    self.report("V008", f"no enclosing scope {op.label}", op)
                 else:
                     self.handed_on(op.values, scope.results, "V005", "values at Leave", op)
             case Return():
