@@ -1,0 +1,432 @@
+"""Operations and operand trees as C++ expressions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import final
+
+from torch2cpp.emit import literals
+from torch2cpp.emit.coerce import conversion
+from torch2cpp.emit.cpp_types import CppTypes, spell
+from torch2cpp.emit.fold import Folding
+from torch2cpp.emit.precedence import (
+    ADD,
+    ATOM,
+    BITAND,
+    BITOR,
+    BITXOR,
+    COND,
+    EQ,
+    LAND,
+    LOR,
+    LOWEST,
+    MUL,
+    POSTFIX,
+    REL,
+    UNARY,
+    Expr,
+    binary,
+    call,
+    wrap,
+)
+from torch2cpp.emit.tensor_calls import tensor_call
+from torch2cpp.hostir.host_ops import TABLE
+from torch2cpp.hostir.ops import (
+    Call,
+    Cell,
+    HostOp,
+    If,
+    Load,
+    Op,
+    Operand,
+    RegionCall,
+    TensorOp,
+    Value,
+    WeightRef,
+    operands,
+)
+from torch2cpp.hostir.program import Program
+from torch2cpp.hostir.types import (
+    BOOL,
+    FLOAT,
+    INT,
+    STR,
+    ListType,
+    NoneType,
+    OptionalType,
+    RecordType,
+    StructType,
+    TupleType,
+    Type,
+)
+
+#: Rows spelled with an operator: (operator, precedence).
+_INFIX = {
+    "lt": ("<", REL),
+    "le": ("<=", REL),
+    "gt": (">", REL),
+    "ge": (">=", REL),
+    "eq": ("==", EQ),
+    "ne": ("!=", EQ),
+    "and": ("&", BITAND),
+    "or": ("|", BITOR),
+    "xor": ("^", BITXOR),
+    "str.add": ("+", ADD),
+}
+_FLOAT_INFIX = {"add": ("+", ADD), "sub": ("-", ADD), "mul": ("*", MUL)}
+_COMPARISONS = frozenset({"lt", "le", "gt", "ge", "eq", "ne"})
+_OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Expressions:
+    """Renders what one function evaluates."""
+
+    program: Program
+    types: CppTypes
+    folding: Folding
+    #: The C++ spelling of a value that has a variable.
+    place: Callable[[Value], Expr]
+    #: Region name -> method of Regions; function name -> private method.
+    region_method: Callable[[str], str]
+    function_method: Callable[[str], str]
+    #: Region name -> fields of its result struct.
+    region_fields: Callable[[str], tuple[str, ...]]
+    #: The variable of a cell.
+    cell: Callable[[Cell], str]
+
+    # -- operand trees -------------------------------------------------------------------------
+
+    def operand(self, tree: Operand) -> Expr:
+        """A leaf; trees need a type, see `typed`."""
+        if isinstance(tree, Value):
+            op = self.folding.folded.get(tree)
+            return self.place(tree) if op is None else self.operation(op)
+        if isinstance(tree, WeightRef):
+            return Expr(f"regions_->weight({literals.string(tree.name)})", POSTFIX)
+        text = literals.constant(tree)
+        return Expr(text, UNARY if text.startswith("-") else ATOM)
+
+    def typed(self, tree: Operand, type_: Type) -> Expr:
+        """An operand tree as a value of a type."""
+        match tree, type_:
+            case Value(), _:
+                return conversion(self.operand(tree), tree.type, type_, self.spelled)
+            case WeightRef(), _:
+                return conversion(self.operand(tree), tree.type, type_, self.spelled)
+            case None, OptionalType():
+                return Expr("std::nullopt", ATOM)
+            case None, NoneType():
+                return Expr("std::monostate{}", ATOM)
+            case _, OptionalType():
+                inner = self.typed(tree, type_.elem)
+                return call(self.spelled(type_), inner) if isinstance(tree, tuple | list | dict) else inner
+            case tuple() | list(), TupleType():
+                return self._braced(self.spelled(type_), [self.typed(x, t) for x, t in zip(tree, type_.elems)])
+            case list() | tuple(), ListType():
+                return call(f"{self.spelled(type_)}::of", *(self.typed(x, type_.elem) for x in tree))
+            case dict(), RecordType():
+                return self._braced(self.spelled(type_), [self.typed(tree[k], t) for k, t in type_.fields])
+            case (int(), _) if type_ == FLOAT and not isinstance(tree, bool):
+                return Expr(literals.floating(float(tree)), ATOM)
+            case (str(), _) if type_ == STR:
+                return Expr(literals.string(tree), ATOM)
+            case _:
+                source = _constant_type(tree)
+                if source is None:
+                    raise TypeError(f"no C++ expression of type {type_} for {tree!r}")
+                return conversion(self.operand(tree), source, type_, self.spelled)
+
+    def spelled(self, t: Type) -> str:
+        """The C++ type."""
+        return spell(t, self.types)
+
+    def _braced(self, type_: str, items: Sequence[Expr]) -> Expr:
+        return Expr(f"{type_}{{{', '.join(i.text for i in items)}}}", POSTFIX)
+
+    # -- operations ----------------------------------------------------------------------------
+
+    def operation(self, op: Op) -> Expr:
+        """An operation with at most one result."""
+        match op:
+            case HostOp():
+                return self.host(op)
+            case TensorOp():
+                return tensor_call(op, self.operand)
+            case RegionCall():
+                params = self.program.regions[op.region].params
+                args = [self.typed(a, p.type) for a, p in zip(op.args, params)]
+                return call(f"regions_->{self.region_method(op.region)}", *args)
+            case Call():
+                function = self.program.functions[op.function]
+                wanted = [p.value.type for p in function.params if p.value is not None]
+                args = [self.typed(a, t) for a, t in zip(op.args, wanted)]
+                return call(self.function_method(op.function), *args)
+            case Load():
+                return Expr(self.cell(op.cell), POSTFIX)
+            case If():
+                return self.conditional(op)
+            case _:
+                raise TypeError(f"{type(op).__name__} is a statement")
+
+    def conditional(self, op: If) -> Expr:
+        """An `If` whose arms are expressions: `&&`, `||` or `?:`."""
+        result = op.results[0].type
+        then, orelse = (operands(b.ops[-1])[0] for b in (op.then, op.orelse))
+        cond = self.operand(op.cond)
+        if result == BOOL:
+            if orelse is False:
+                return binary("&&", LAND, cond, self.operand(then))
+            if then is True:
+                return binary("||", LOR, cond, self.operand(orelse))
+            if then is False:
+                return binary("&&", LAND, self.negated(op.cond), self.operand(orelse))
+            if orelse is True:
+                return binary("||", LOR, self.negated(op.cond), self.operand(then))
+        # Both operands of ?: must have the very type of the result.
+        a, b = (wrap(self._exactly(x, result), COND + 1) for x in (then, orelse))
+        return Expr(f"{wrap(cond, COND + 1)} ? {a} : {b}", COND)
+
+    def _exactly(self, tree: Operand, type_: Type) -> Expr:
+        expr = self.typed(tree, type_)
+        same = isinstance(tree, Value) and self.spelled(tree.type) == self.spelled(type_)
+        if same or isinstance(tree, tuple | list | dict) or type_ in (BOOL, FLOAT):
+            return expr
+        return Expr(f"{self.spelled(type_)}{{{expr.text}}}", POSTFIX)
+
+    def negated(self, cond: Operand) -> Expr:
+        """`not cond`, with a comparison of ints turned round."""
+        op = self.folding.folded.get(cond) if isinstance(cond, Value) else None
+        if isinstance(op, HostOp):
+            if op.name == "not":
+                return self.operand(op.args[0])
+            if op.name in _COMPARISONS and (op.name in ("eq", "ne") or all(_kind(a) == INT for a in op.args)):
+                expr = self.host(op)
+                sign = _INFIX[op.name][0]
+                if f" {sign} " in expr.text and not expr.text.startswith("py::"):
+                    a, b = (self.operand(x) for x in op.args)
+                    return binary(_OPPOSITE[sign], EQ if op.name in ("eq", "ne") else REL, a, b)
+            if op.name == "optional.is_none":
+                return Expr(f"{wrap(self.operand(op.args[0]), POSTFIX)}.has_value()", POSTFIX)
+        return Expr(f"!{wrap(self.operand(cond), UNARY)}", UNARY)
+
+    # -- host operations -----------------------------------------------------------------------
+
+    def host(self, op: HostOp) -> Expr:
+        """One row of the table."""
+        special = _SPECIAL.get(op.name)
+        if special is not None:
+            return special(self, op)
+        if (infix := self._infix(op)) is not None:
+            return infix
+        pattern = TABLE[op.name].cpp
+        args = [self.argument(op, i) for i in range(len(op.args))]
+        if "{" not in pattern:
+            return call(f"py::{pattern}", *args)
+        return self._pattern(op, pattern, args)
+
+    def argument(self, op: HostOp, i: int) -> Expr:
+        """An operand, converted where a container's element type asks for it."""
+        arg = op.args[i]
+        wanted = _wanted(op, i)
+        if wanted is not None:
+            return self.typed(arg, wanted)
+        if isinstance(arg, tuple | list):
+            raise TypeError(f"{op.name}: no type for operand {arg!r}")
+        return self.operand(arg)
+
+    def _pattern(self, op: HostOp, pattern: str, args: list[Expr]) -> Expr:
+        method = re.fullmatch(r"\{0\}\.(\w+)\((.*)\)", pattern)
+        if method is not None:
+            fixed = re.match(r"\d+, ", method[2])
+            texts = ([Expr("0", ATOM)] if fixed else []) + args[1:]
+            return call(f"{receiver(args[0])}{method[1]}", *texts)
+        made = self.spelled(op.result.type) if op.result is not None else ""
+        if pattern == "{T}::of({args})":
+            return call(f"{made}::of", *args)
+        text = pattern.format(*(a.text for a in args), T=made)
+        return Expr(text if text.startswith("std::") else f"py::{text}", POSTFIX)
+
+    def _infix(self, op: HostOp) -> Expr | None:
+        kinds = [_kind(a) for a in op.args]
+        if op.name in _FLOAT_INFIX and FLOAT in kinds:
+            sign, level = _FLOAT_INFIX[op.name]
+            return binary(sign, level, *map(self.operand, op.args))
+        if op.name == "neg" and kinds == [FLOAT]:
+            return Expr(f"-{wrap(self.operand(op.args[0]), UNARY)}", UNARY)
+        if op.name == "truediv" and FLOAT in kinds and op.args[1] != 0 and not isinstance(op.args[1], Value):
+            return binary("/", MUL, self.operand(op.args[0]), self.typed(op.args[1], FLOAT))
+        if op.name not in _INFIX or (op.name in _COMPARISONS and not _comparable(op, kinds)):
+            return None
+        sign, level = _INFIX[op.name]
+        a, b = map(self.operand, op.args)
+        if op.name == "str.add" and isinstance(op.args[0], str):
+            a = call("std::string", a)
+        if op.name in ("and", "or", "xor") and kinds == [BOOL, BOOL]:
+            # The bit operators of two bools give an int in C++.
+            return binary("!=", EQ, a, b) if op.name == "xor" else binary("!=", EQ, binary(sign, level, a, b),
+                                                                         Expr("0", ATOM))  # fmt: skip
+        return binary(sign, level, a, b)
+
+
+def receiver(expr: Expr) -> str:
+    """What stands before a member's name: `xs.` or, for an optional's value, `xs->`."""
+    if expr.text.startswith("*") and re.fullmatch(r"\*[\w.>-]+", expr.text):
+        return f"{expr.text[1:]}->"
+    return f"{wrap(expr, POSTFIX)}."
+
+
+def _kind(x: Operand) -> Type | None:
+    return x.type if isinstance(x, Value) else _constant_type(x)
+
+
+def _constant_type(x: Operand) -> Type | None:
+    if x is None:
+        return NoneType()
+    return {bool: BOOL, int: INT, float: FLOAT, str: STR}.get(type(x))
+
+
+def _comparable(op: HostOp, kinds: list[Type | None]) -> bool:
+    """Whether C++'s operator compares exactly as Python does: not for an int variable and a float."""
+    if FLOAT in kinds and kinds != [FLOAT, FLOAT]:
+        return any(isinstance(a, int) and abs(a) < 2**53 for a in op.args)
+    return True
+
+
+def _wanted(op: HostOp, i: int) -> Type | None:
+    """The type an operand of a container operation is stored as."""
+    first = op.args[0]
+    container = first.type if isinstance(first, Value) else None
+    result = op.result.type if op.result is not None else None
+    if op.name == "list.new" and isinstance(result, ListType):
+        return result.elem
+    if op.name in ("list.set", "list.insert") and i == 2 and isinstance(container, ListType):
+        return container.elem
+    if op.name in ("list.append", "list.appendleft", "list.remove", "list.contains", "list.index", "list.count"):
+        if i == 1 and isinstance(container, ListType):
+            return container.elem
+    return _wanted_by_mapping(op, i, container, result)
+
+
+def _wanted_by_mapping(op: HostOp, i: int, container: Type | None, result: Type | None) -> Type | None:
+    from torch2cpp.hostir.types import DictType, SetType
+
+    if op.name == "dict.new" and isinstance(result, DictType):
+        return result.key if i % 2 == 0 else result.value
+    if op.name == "set.new" and isinstance(result, SetType):
+        return result.elem
+    if op.name.startswith("dict.") and isinstance(container, DictType) and i in (1, 2) and op.name != "dict.update":
+        return container.key if i == 1 else container.value
+    if op.name.startswith("set.") and isinstance(container, SetType) and i == 1:
+        return container.elem
+    return None
+
+
+# -- rows with a spelling of their own -------------------------------------------------------------
+
+
+def _tuple_make(e: Expressions, op: HostOp) -> Expr:
+    assert op.result is not None
+    return e.typed(tuple(op.args), op.result.type)
+
+
+def _tuple_get(e: Expressions, op: HostOp) -> Expr:
+    return Expr(f"std::get<{op.args[1]}>({e.operand(op.args[0]).text})", POSTFIX)
+
+
+def _record_make(e: Expressions, op: HostOp) -> Expr:
+    assert op.result is not None
+    names, *values = op.args
+    return e.typed(dict(zip(names, values)), op.result.type)
+
+
+def _field(e: Expressions, owner: Value, name: str) -> str:
+    assert isinstance(owner.type, RecordType | StructType)
+    e.types.name_of(owner.type)
+    return next(cpp for python, cpp, _ in e.types.record(owner.type).fields if python == name)
+
+
+def _record_get(e: Expressions, op: HostOp) -> Expr:
+    return Expr(f"{receiver(e.operand(op.args[0]))}{_field(e, *op.args)}", POSTFIX)
+
+
+def _struct_new(e: Expressions, op: HostOp) -> Expr:
+    assert op.result is not None and isinstance(op.result.type, StructType)
+    _, names, *values = op.args
+    given = dict(zip(names, values))
+    record = e.types.record(op.result.type)
+    args = [e.typed(given[k], t) if k in given else Expr(f"{e.spelled(t)}{{}}", ATOM) for k, _, t in record.fields]
+    return call(f"py::make<{record.cpp_name}>", *args)
+
+
+def _struct_get(e: Expressions, op: HostOp) -> Expr:
+    return Expr(f"{wrap(e.operand(op.args[0]), POSTFIX)}->{_field(e, *op.args)}", POSTFIX)
+
+
+def _struct_set(e: Expressions, op: HostOp) -> Expr:
+    owner, name, value = op.args
+    field_type = next(t for k, _, t in e.types.record(owner.type).fields if k == name)
+    target = f"{wrap(e.operand(owner), POSTFIX)}->{_field(e, owner, name)}"
+    return Expr(f"{target} = {e.typed(value, field_type).text}", LOWEST)
+
+
+def _optional_some(e: Expressions, op: HostOp) -> Expr:
+    assert op.result is not None and isinstance(op.result.type, OptionalType)
+    return call(e.spelled(op.result.type), e.typed(op.args[0], op.result.type.elem))
+
+
+def _optional_none(e: Expressions, op: HostOp) -> Expr:
+    assert op.result is not None
+    return Expr(f"{e.spelled(op.result.type)}{{}}", POSTFIX)
+
+
+def _is_none(e: Expressions, op: HostOp) -> Expr:
+    return Expr(f"!{wrap(e.operand(op.args[0]), POSTFIX)}.has_value()", UNARY)
+
+
+def _optional_get(e: Expressions, op: HostOp) -> Expr:
+    return Expr(f"*{wrap(e.operand(op.args[0]), UNARY)}", UNARY)
+
+
+def _union_make(e: Expressions, op: HostOp) -> Expr:
+    assert op.result is not None
+    index, value = op.args
+    made = e.spelled(op.result.type)
+    return call(made, Expr(f"std::in_place_index<{index}>", ATOM), e.operand(value))
+
+
+def _not(e: Expressions, op: HostOp) -> Expr:
+    return e.negated(op.args[0])
+
+
+def _select(e: Expressions, op: HostOp) -> Expr:
+    assert op.result is not None
+    cond, a, b = op.args
+    arms = [wrap(e._exactly(x, op.result.type), COND + 1) for x in (a, b)]
+    return Expr(f"{wrap(e.operand(cond), COND + 1)} ? {arms[0]} : {arms[1]}", COND)
+
+
+def _tensor_size(e: Expressions, op: HostOp) -> Expr:
+    return call("py::size", e.operand(op.args[0]), e.operand(op.args[1]))
+
+
+_SPECIAL: dict[str, Callable[[Expressions, HostOp], Expr]] = {
+    "tuple.make": _tuple_make,
+    "tuple.get": _tuple_get,
+    "record.make": _record_make,
+    "record.get": _record_get,
+    "struct.new": _struct_new,
+    "struct.get": _struct_get,
+    "struct.set": _struct_set,
+    "optional.some": _optional_some,
+    "optional.none": _optional_none,
+    "optional.is_none": _is_none,
+    "optional.get": _optional_get,
+    "union.make": _union_make,
+    "not": _not,
+    "select": _select,
+    "tensor.size": _tensor_size,
+}

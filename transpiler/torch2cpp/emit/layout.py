@@ -1,0 +1,57 @@
+"""The C++ names of a program: entries, private functions, regions, their result structs and state cells."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+from torch2cpp.emit.cpp_types import CppTypes
+from torch2cpp.emit.names import Scope, class_identifier, identifier
+from torch2cpp.hostir.ops import Cell
+from torch2cpp.hostir.program import Program, Region
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Names by what they name; made once per project."""
+
+    program: Program
+    namespace: str
+    class_name: str
+    types: CppTypes
+    #: Entries and private functions, by their name in the program.
+    methods: dict[str, str]
+    #: Methods of Regions, by region.
+    regions: dict[str, str]
+    #: Structs of regions with several results, and their fields in order.
+    region_structs: dict[str, str]
+    region_fields: dict[str, tuple[str, ...]]
+    cells: dict[Cell, str]
+
+
+def lay_out(program: Program) -> Layout:
+    """Chooses every name; the order of the program decides which of two alike keeps its own."""
+    namespace = identifier(program.name)
+    class_name = class_identifier(program.class_name)
+    if class_name == namespace:
+        # A class may not be named like the namespace around it.
+        class_name = f"{class_name}Model"
+    taken = {class_name, "Regions", "State", "Impl"}
+    types = CppTypes({t: s.fields for t, s in program.structs.items()}, taken)
+    members = Scope({class_name, "reset", "regions_", "state_", "weights", "set_threads"})
+    methods = {name: members.fresh(name) for name in (*program.entries, *program.functions)}
+    region_scope = Scope({"Regions", "weight", "weights_"})
+    regions = {name: region_scope.fresh(name) for name in program.regions}
+    several = {name: r for name, r in program.regions.items() if len(r.results) > 1}
+    struct_scope = Scope(taken | {r.cpp_name for r in types.structs})
+    structs = {name: struct_scope.fresh(f"{class_identifier(name)}Out") for name in several}
+    fields = {name: _fields(region) for name, region in several.items()}
+    cell_scope = Scope()
+    cells = {cell: cell_scope.fresh(cell.name.replace(".", "_")) for cell in program.cells if cell.scope == "state"}
+    return Layout(program, namespace, class_name, types, methods, regions, structs, fields, cells)
+
+
+def _fields(region: Region) -> tuple[str, ...]:
+    scope = Scope()
+    return tuple(scope.fresh(r.name) for r in region.results)
