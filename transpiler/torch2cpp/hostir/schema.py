@@ -1,4 +1,7 @@
-"""What an ATen operator's schema says: its parameters, results, writes and aliases."""
+"""What an ATen operator's schema says: its parameters, results, writes and aliases.
+
+Where a schema keeps silent about an alias or a write, this module knows better (`_HIDDEN_*`).
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,55 @@ from typing import Any, final
 import torch
 
 from torch2cpp.hostir.ops import Operand, TensorOp
+
+#: Composite operators that may return an argument's storage although their schema has no alias:
+#: dropout when not training, einsum of a permutation, type_as of the same type, ...
+_HIDDEN_ALIASES = frozenset(
+    {
+        "alpha_dropout",
+        "atleast_1d",
+        "atleast_2d",
+        "atleast_3d",
+        "broadcast_tensors",
+        "cartesian_prod",
+        "chalf",
+        "conj_physical",
+        "data",
+        "dequantize",
+        "dropout",
+        "einsum",
+        "feature_alpha_dropout",
+        "feature_dropout",
+        "meshgrid",
+        "sum_to_size",
+        "to_dense",
+        "type_as",
+        "unsafe_chunk",
+        "unsafe_split",
+        "unsafe_split_with_sizes",
+    }
+)
+#: Operators that write arguments without saying so, and the flag that makes them do it.
+_HIDDEN_WRITES = {
+    "batch_norm": ("training", ("running_mean", "running_var")),
+    "native_batch_norm": ("training", ("running_mean", "running_var")),
+    "cudnn_batch_norm": ("training", ("running_mean", "running_var")),
+    "instance_norm": ("use_input_stats", ("running_mean", "running_var")),
+}
+#: Operators that draw random numbers only where this argument says so (true, or not 0).
+_RANDOM_WHEN = {
+    "alpha_dropout": "train",
+    "dropout": "train",
+    "feature_alpha_dropout": "train",
+    "feature_dropout": "train",
+    "gru": "train",
+    "lstm": "train",
+    "native_dropout": "train",
+    "rnn_relu": "train",
+    "rnn_tanh": "train",
+    "rrelu": "training",
+    "scaled_dot_product_attention": "dropout_p",
+}
 
 
 @final
@@ -83,3 +135,49 @@ def bound_arguments(op: TensorOp) -> list[tuple[SchemaArg, Operand]]:
             raise ValueError(f"{op.overload} has no further parameter {name}")
         bound.append((by_name[name], operand))
     return bound
+
+
+def written_operands(op: TensorOp) -> list[Operand]:
+    """The operands whose storage the operation writes."""
+    bound = bound_arguments(op)
+    written = [operand for arg, operand in bound if arg.writes]
+    flag, names = _HIDDEN_WRITES.get(_name(op), ("", ()))
+    given = {arg.name: operand for arg, operand in bound}
+    if names and given.get(flag) is not False:
+        written += [given[n] for n in names if given.get(n) is not None]
+    return written
+
+
+def aliased_operands(op: TensorOp, index: int) -> list[Operand]:
+    """The operands whose storage the result at `index`, or an element of it, may share."""
+    info = schema_info(op.overload)
+    bound = bound_arguments(op)
+    if _name(op) in _HIDDEN_ALIASES or (_name(op).startswith("_") and _is_silent_composite(op.overload)):
+        return [operand for arg, operand in bound if "Tensor" in arg.type]
+    # Elements of a tensor list have no alias set of their own: the argument carries a wildcard.
+    named = info.results[index] or frozenset("*")
+    return [operand for arg, operand in bound if arg.alias & named]
+
+
+def is_random(op: TensorOp) -> bool:
+    """Whether the operation draws from the random number generator."""
+    if not schema_info(op.overload).random:
+        return False
+    flag = _RANDOM_WHEN.get(_name(op))
+    if flag is None:
+        return True
+    given = {arg.name: operand for arg, operand in bound_arguments(op)}
+    defaults = {arg.name: arg.default for arg in schema_info(op.overload).args}
+    value = given.get(flag, defaults.get(flag))
+    return not (isinstance(value, bool | int | float) and not value)
+
+
+def _name(op: TensorOp) -> str:
+    return str(op.overload._schema.name).partition("::")[2]
+
+
+@cache
+def _is_silent_composite(overload: torch._ops.OpOverload) -> bool:
+    """Whether it is made of other operators and its schema names no alias: then nothing is known."""
+    composite = overload.has_kernel_for_dispatch_key(torch._C.DispatchKey.CompositeImplicitAutograd)
+    return composite and not any(a.alias for a in schema_info(overload).args)
