@@ -12,6 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import torch
 from torch import nn
 
@@ -65,7 +66,9 @@ class Outcome:
 
 
 def load_model_file(path: Path) -> ModelFile:
-    """Import a model file under a name of its own."""
+    """Import a model file under a name of its own; files beside it can be imported, as when it is run."""
+    if str(path.parent) not in sys.path:
+        sys.path.append(str(path.parent))
     name = "model_file_" + "_".join(path.relative_to(ROOT).with_suffix("").parts)
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None and spec.loader is not None
@@ -101,6 +104,8 @@ def run_eager(file: ModelFile, model: nn.Module | None = None, inputs: Any = Non
 
 def flatten(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
     """(path, leaf) pairs, with one pair for each container that names its kind and size."""
+    if isinstance(value, np.generic):
+        value = value.item()  # a numpy scalar is its Python value
     if isinstance(value, dict):
         yield path, ("dict", tuple(map(repr, value)))
         for key, item in value.items():
