@@ -96,6 +96,8 @@ class Frame:
     local_names: frozenset[str] = frozenset()
     #: The exception being handled, for a bare `raise`.
     handling: Any = None
+    #: The definition being interpreted.
+    node: Any = None
 
 
 class Context:
@@ -123,7 +125,16 @@ class Context:
         self._ids = itertools.count(1)
         self._sites: dict[Any, int] = {}
         self.keep: list[Any] = []  # keeps objects alive whose id() is used as a key
-        self.try_depth = 0
+        #: What is written while a `try` body is bound: (heap key, name or None).
+        self.write_logs: list[set[tuple[Any, str | None]]] = []
+        #: Condition value -> the optional it tests for None.
+        self.none_tests: dict[int, Any] = {}
+        #: Condition value -> optionals that hold something when it is true, when it is false.
+        self.knows: dict[int, tuple[tuple[Any, ...], tuple[Any, ...]]] = {}
+        #: defaultdict value -> its factory.
+        self.factories: dict[int, Any] = {}
+        #: Values that already carry a Python name.
+        self.named: set[int] = set()
 
     # -- emitting ---------------------------------------------------------------------------
 
@@ -186,6 +197,16 @@ class Context:
         finally:
             self.labels.remove(label)
 
+    @contextmanager
+    def in_loop(self, break_label: Label, continue_label: Label) -> Iterator[None]:
+        """While the body runs, `break` and `continue` of the current frame lead to these labels."""
+        loops = self.frame.loops
+        loops.append((break_label, continue_label))
+        try:
+            yield
+        finally:
+            loops.pop()
+
     def leave(self, label: Label, value: Any = None) -> NoReturn:
         """Ends the current path at `label`."""
         label.exits.append(Exit(self.state, self.block, value, self.span))
@@ -244,11 +265,35 @@ class Context:
     def frame(self) -> Frame:
         return self.frames[-1]
 
+    def function_node(self) -> Any:
+        """The definition of the running function."""
+        return self.frame.node
+
+    def probe(self, action: Any) -> Any:
+        """The value an action would give now, with nothing emitted or changed; None if it ends the path."""
+        block, state, logs = self.block, self.state, self.write_logs
+        exits = [(label, len(label.exits)) for label in self.labels]
+        self.block, self.state, self.write_logs = Block(), state.copy(), []
+        try:
+            return action()
+        except Terminated:
+            return None
+        finally:
+            self.block, self.state, self.write_logs = block, state, logs
+            for label, n in exits:
+                del label.exits[n:]
+
     def new_scope(self, names: dict[str, Any], parent: int | None) -> int:
         """A fresh scope on the heap."""
         scope = fresh_id()
         self.state.heap[scope] = ScopeObj(names, parent)
         return scope
+
+    def write(self, key: Any, obj: Any, name: str | None = None) -> None:
+        """Replaces a heap object on the current path."""
+        self.state.heap[key] = obj
+        for log in self.write_logs:
+            log.add((key, name))
 
     # -- tensors ----------------------------------------------------------------------------
 

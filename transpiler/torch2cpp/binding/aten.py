@@ -1,0 +1,329 @@
+"""Calls of torch builtins: overload resolution against ATen's schemas, metadata, one `TensorOp` each.
+
+Python's argument parser and ATen's schemas agree but for a few spellings (`axis` for `dim`, sizes
+given one by one), which are mended here.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import torch
+
+from torch2cpp.binding.context import Context, tensor_type
+from torch2cpp.binding.convert import describe, from_operand, is_scalar, resolve
+from torch2cpp.binding.meta import OpFails, evaluate
+from torch2cpp.binding.special_shapes import special_result
+from torch2cpp.binding.values import AbsVal, Host, ListObj, Meta, Rt, Static, Tensor, Tup
+from torch2cpp.hostir.ops import Operand, TensorOp, Value
+from torch2cpp.hostir.types import FLOAT, INT, ListType, TensorType
+
+#: Python's spelling of an argument -> ATen's.
+ALIASES = {"axis": "dim", "keepdims": "keepdim", "input": "self", "x": "self", "axes": "dims"}
+
+_TYPES = {
+    "ScalarType": torch.dtype,
+    "Layout": torch.layout,
+    "MemoryFormat": torch.memory_format,
+}
+
+
+class NoOverload(Exception):
+    """No overload of the operator takes these arguments."""
+
+
+@lru_cache(maxsize=None)
+def overloads(name: str) -> tuple[torch._ops.OpOverload, ...]:
+    """The functional and in-place overloads of `aten::name` that return tensors."""
+    packet = getattr(torch.ops.aten, name, None)
+    if packet is None or not isinstance(packet, torch._ops.OpOverloadPacket):
+        return ()
+    out = []
+    for overload_name in packet.overloads():
+        op = getattr(packet, overload_name)
+        schema = op._schema
+        if "hacked_twin" in overload_name or overload_name.startswith("prim_"):
+            continue
+        if any(a.is_out for a in schema.arguments):
+            continue
+        returns = [str(r.type) for r in schema.returns]
+        writes = any(a.alias_info is not None and a.alias_info.is_write for a in schema.arguments)
+        if not writes and not all(r in ("Tensor", "List[Tensor]") for r in returns):
+            continue
+        if any("Dimname" in str(a.real_type) for a in schema.arguments) or not returns and not writes:
+            continue
+        if not any("Tensor" in str(a.type) for a in schema.arguments) and not returns:
+            continue
+        out.append(op)
+    return tuple(out)
+
+
+def has_op(name: str) -> bool:
+    """Whether ATen has an operator of this name that works on tensors."""
+    return bool(overloads(name))
+
+
+def call_aten(
+    cx: Context, name: str, args: list[AbsVal], kwargs: dict[str, AbsVal] | None = None, label: str = ""
+) -> AbsVal:
+    """Emits a call of `aten::name` on abstract values. Raises NoOverload if none fits."""
+    kwargs = {ALIASES.get(k, k): v for k, v in (kwargs or {}).items() if k != "out" or not _is_none(v)}
+    for overload in overloads(name):
+        bound = _bind(cx, overload, args, kwargs)
+        if bound is not None:
+            return emit_op(cx, overload, bound, label or name)
+    raise NoOverload(f"aten::{name}({', '.join(describe(cx, a) for a in [*args, *kwargs.values()])})")
+
+
+def _is_none(v: AbsVal) -> bool:
+    return isinstance(v, Static) and v.value is None
+
+
+def _bind(cx: Context, op: torch._ops.OpOverload, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> Any:
+    """Arguments by schema name, converted; None if they do not fit."""
+    params = op._schema.arguments
+    positional = [p for p in params if not p.kwarg_only]
+    if _takes_varargs(positional, args):
+        first = next(i for i, p in enumerate(positional) if str(p.real_type) == "List[int]")
+        rest = args[first:]
+        if len(rest) > 1 and all(_is_int(cx, a) for a in rest):
+            args = [*args[:first], Tup(tuple(rest))]
+    if len(args) > len(positional):
+        return None
+    bound: dict[str, Any] = {}
+    for p, a in zip(positional, args):
+        bound[p.name] = a
+    by_name = {p.name: p for p in params}
+    for k, v in kwargs.items():
+        key = k if k in by_name else {"self": "input", "dim": "dims", "dims": "dim"}.get(k, k)
+        if key not in by_name or key in bound:
+            return None
+        bound[key] = v
+    out: dict[str, Any] = {}
+    for p in params:
+        if p.name not in bound:
+            if not p.has_default_value() and not _defaults_to_none(p):
+                return None
+            continue
+        converted = _fit(cx, str(p.real_type), p.N, bound[p.name])
+        if converted is _NO:
+            return None
+        out[p.name] = converted
+    return out
+
+
+_NO = object()
+
+
+def _defaults_to_none(p: Any) -> bool:
+    # `requires_grad` and the like are not in schemas; optional tensor options always default to None
+    return p.kwarg_only and str(p.real_type).startswith("Optional")
+
+
+def _takes_varargs(positional: list[Any], args: list[AbsVal]) -> bool:
+    return any(str(p.real_type) == "List[int]" for p in positional) and len(args) > 1
+
+
+def _is_int(cx: Context, v: AbsVal) -> bool:
+    if isinstance(v, Host):
+        return v.type == INT
+    if isinstance(v, Tensor):
+        return v.rank == 0 and not v.meta.dtype.is_floating_point and v.meta.dtype is not torch.bool
+    return isinstance(v, Static) and isinstance(v.value, int) and not isinstance(v.value, bool)
+
+
+def elements(cx: Context, v: AbsVal) -> list[AbsVal] | None:
+    """The elements of a sequence of known length."""
+    v = resolve(cx, v)
+    if isinstance(v, Tup | ListObj):
+        return list(v.elems)
+    if isinstance(v, Static) and isinstance(v.value, tuple | list):
+        return [Static(x) for x in v.value]
+    return None
+
+
+def _fit(cx: Context, kind: str, n: int | None, v: AbsVal) -> Any:
+    """The argument as the schema wants it, or _NO."""
+    if kind.startswith("Optional["):
+        if _is_none(v):
+            return None
+        return _fit(cx, kind[9:-1], n, v)
+    obj = resolve(cx, v)
+    if kind == "Tensor":
+        return _tensor(cx, obj)
+    if kind == "number":
+        return _number(obj)
+    if kind == "int":
+        return _int(cx, obj)
+    if kind == "float":
+        return _number(obj) if not (isinstance(obj, Static) and isinstance(obj.value, bool)) else _NO
+    if kind == "bool":
+        if isinstance(obj, Static):
+            return obj.value if isinstance(obj.value, bool) else _NO
+        return obj if isinstance(obj, Host) and obj.type.kind == "bool" else _NO
+    if kind in _TYPES or kind == "str":
+        want = str if kind == "str" else _TYPES[kind]
+        return obj.value if isinstance(obj, Static) and isinstance(obj.value, want) else _NO
+    if kind == "Device":
+        if isinstance(obj, Static) and isinstance(obj.value, str | torch.device):
+            return torch.device(obj.value)
+        return _NO
+    if kind == "Generator":
+        return _NO
+    if kind.startswith("List["):
+        return _list(cx, kind[5:-1], n, v)
+    return _NO
+
+
+def _tensor(cx: Context, obj: AbsVal) -> Any:
+    if isinstance(obj, Tensor):
+        return obj
+    if isinstance(obj, Static) and isinstance(obj.value, torch.Tensor):
+        return cx.weight(obj.value)
+    return _NO
+
+
+def _number(obj: AbsVal) -> Any:
+    if isinstance(obj, Static):
+        return obj.value if isinstance(obj.value, bool | int | float | complex) else _NO
+    return obj if isinstance(obj, Host) and obj.type.kind != "str" else _NO
+
+
+def _int(cx: Context, obj: AbsVal) -> Any:
+    if isinstance(obj, Static):
+        return int(obj.value) if isinstance(obj.value, int) and not isinstance(obj.value, bool) else _NO
+    if isinstance(obj, Host):
+        return obj if obj.type == INT else _NO
+    if isinstance(obj, Tensor) and _is_int(cx, obj):
+        return cx.scalar("tensor.item", obj.operand)
+    return _NO
+
+
+def _list(cx: Context, kind: str, n: int | None, v: AbsVal) -> Any:
+    obj = resolve(cx, v)
+    if isinstance(obj, Rt) and isinstance(obj.type, ListType):
+        fits = isinstance(obj.type.elem, TensorType) == (kind == "Tensor") and kind in ("Tensor", "int")
+        return obj if fits else _NO
+    elems = elements(cx, v)
+    if elems is None:
+        if n is not None and kind in ("int", "float"):
+            one = _fit(cx, kind, None, v)
+            return _NO if one is _NO else [one] * max(1, n)
+        return _NO
+    out = [_fit(cx, kind, None, e) for e in elems]
+    return _NO if any(x is _NO for x in out) else out
+
+
+# Emission ----------------------------------------------------------------------------------------
+
+
+def emit_op(cx: Context, op: torch._ops.OpOverload, bound: dict[str, Any], label: str) -> AbsVal:
+    """Emits one operator call with arguments by schema name."""
+    args, kwargs = _arrange(op, bound)
+    out = special_result(cx, op, args, kwargs)
+    if out is None:
+        try:
+            out = evaluate(cx, op, args, kwargs, op.name())
+        except OpFails as error:
+            cx.refuse(
+                "T2C140",
+                f"{op._schema.name.removeprefix('aten::')} fails for every sample size: {error}",
+                "check the shapes that reach this line; give an example input that takes this path",
+            )
+    cx.mark("tensor")
+    return _results(cx, op, args, kwargs, out, label)
+
+
+def _arrange(op: torch._ops.OpOverload, bound: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+    params = op._schema.arguments
+    positional = [p for p in params if not p.kwarg_only]
+    last = max((i for i, p in enumerate(positional) if p.name in bound), default=-1)
+    args = [bound[p.name] if p.name in bound else _default(p) for p in positional[: last + 1]]
+    kwargs = {p.name: bound[p.name] for p in params if p.kwarg_only and p.name in bound}
+    return args, kwargs
+
+
+def _default(p: Any) -> Any:
+    value = p.default_value
+    return list(value) if isinstance(value, list | tuple) else value
+
+
+def _operand(leaf: Any) -> Operand:
+    return leaf.operand if isinstance(leaf, Tensor | Host | Rt) else leaf
+
+
+def _results(
+    cx: Context, op: torch._ops.OpOverload, args: list[Any], kwargs: dict[str, Any], out: Any, label: str
+) -> AbsVal:
+    from torch2cpp.hostir.ops import map_leaves
+
+    plain_args = tuple(map_leaves(list(args), _operand))
+    plain_kwargs = map_leaves(kwargs, _operand)
+    written = [a for a, p in zip(args, op._schema.arguments) if p.alias_info is not None and p.alias_info.is_write]
+    returns = op._schema.returns
+    if written and all(r.alias_info is not None and r.alias_info.is_write for r in returns):
+        cx.emit(TensorOp((), op, plain_args, plain_kwargs, cx.span))
+        note_write(cx, written[0])
+        return written[0]
+    metas = out if len(returns) > 1 else [out]
+    values: list[Value] = []
+    abstract: list[AbsVal] = []
+    for r, meta in zip(returns, metas):
+        name = r.name if r.name and len(returns) > 1 else label
+        if str(r.type) == "List[Tensor]":
+            v, a = _list_result(cx, meta, name)
+        else:
+            v = cx.value(tensor_type(meta), name)
+            a = Tensor(v, meta)
+        values.append(v)
+        abstract.append(a)
+    cx.emit(TensorOp(tuple(values), op, plain_args, plain_kwargs, cx.span))
+    if len(returns) == 1:
+        return abstract[0]
+    names = tuple(r.name for r in returns) if all(r.name for r in returns) else ()
+    cls = getattr(torch.return_types, op._schema.name.removeprefix("aten::"), None)
+    return Tup(tuple(abstract), cls if names else None, names)
+
+
+def _list_result(cx: Context, metas: Any, name: str) -> tuple[Value, AbsVal]:
+    """A list of tensors: of run-time length when `metas` is a single Meta (the common element)."""
+    if isinstance(metas, Meta):
+        v = cx.value(ListType(tensor_type(metas)), name)
+        return v, Rt(v, v.type, example=Tensor(v, metas))
+    elem = metas[0] if metas else Meta(torch.float32, ())
+    from torch2cpp.binding.meta import merge_meta
+
+    for m in metas[1:]:
+        elem = merge_meta(elem, m) or elem
+    v = cx.value(ListType(tensor_type(elem)), name)
+    return v, Rt(v, v.type, example=Tensor(v, elem))
+
+
+def note_write(cx: Context, target: AbsVal) -> None:
+    """A write to a tensor of the model makes it state."""
+    from torch2cpp.hostir.ops import WeightRef
+
+    if isinstance(target, Tensor) and isinstance(target.operand, WeightRef):
+        name = target.operand.name
+        if name not in cx.facts.written_weights:
+            from torch2cpp.binding.context import Restart
+
+            cx.facts.written_weights.add(name)
+            raise Restart
+
+
+def scalar_item(cx: Context, t: Tensor) -> Host:
+    """`t.item()`"""
+    return from_item(cx, t, "tensor.item")
+
+
+def from_item(cx: Context, t: Tensor, name: str) -> Host:
+    """A host scalar read from a tensor."""
+    v = cx.host(name, t.operand, label="item")
+    out = from_operand(cx, v)
+    assert isinstance(out, Host)
+    return out
+
+
+__all__ = ["FLOAT", "NoOverload", "call_aten", "elements", "emit_op", "has_op", "is_scalar", "overloads", "scalar_item"]

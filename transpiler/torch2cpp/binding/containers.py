@@ -1,0 +1,791 @@
+"""Subscripts, membership and operators of lists, tuples, dicts and sets; methods are in container_methods.py.
+
+A container keeps its structure while that is known. What cannot be followed (an append under a
+run-time condition, a run-time key) makes it a run-time container from the place where it was made:
+the fact is remembered and binding starts again.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from torch2cpp.binding import indexing, operators
+from torch2cpp.binding.context import Context, Restart
+from torch2cpp.binding.convert import (
+    NoType,
+    describe,
+    from_operand,
+    is_scalar,
+    resolve,
+    same_layout,
+    static_type,
+    to_operand,
+    type_of,
+)
+from torch2cpp.binding.joins import widen_dict, widen_list
+from torch2cpp.binding.values import (
+    AbsVal,
+    DictObj,
+    Host,
+    InstanceObj,
+    Iter,
+    ListObj,
+    RangeVal,
+    Ref,
+    Rt,
+    RtObj,
+    SliceVal,
+    Static,
+    Tensor,
+    Tup,
+    fresh_id,
+)
+from torch2cpp.hostir.types import BOOL, INT, NEVER, STR, DictType, ListType, SetType, Type, join
+
+MutableSeq = (list, tuple)
+
+
+# Making ------------------------------------------------------------------------------------------
+
+
+def new_list(cx: Context, elems: list[AbsVal], site: Any, kind: str = "list") -> AbsVal:
+    """A new list, run-time where it has to be."""
+    fact = cx.facts.containers.get(site)
+    if fact is None:
+        ref = Ref(fresh_id())
+        cx.state.heap[ref.id] = ListObj(tuple(elems), site, kind)
+        return ref
+    assert isinstance(fact, ListType)
+    for e in elems:
+        widen_element(cx, site, fact, e)
+    value = cx.host("list.new", *(to_operand(cx, e, fact.elem) for e in elems), type_=fact, label="list")
+    return run_time(cx, Rt(value, fact, example=cx.facts.examples.get(site)), site)
+
+
+def run_time(cx: Context, rt: Rt, site: Any) -> Ref:
+    """Puts a run-time container on the heap, so that all names see one object."""
+    ref = Ref(fresh_id())
+    cx.state.heap[ref.id] = RtObj(rt, site)
+    return ref
+
+
+def fresh_rt(cx: Context, name: str, *args: Any, type_: Type, example: AbsVal, site: Any) -> AbsVal:
+    """The result of an operation that makes a new run-time list (slice, concat, ...)."""
+    fact = cx.facts.containers.get(site)
+    if fact is not None:
+        wider = join(type_, fact)
+        if wider is not None and same_layout(wider, type_):
+            type_ = wider
+    value = cx.host(name, *args, type_=type_, label="list")
+    return run_time(cx, Rt(value, type_, example=example or cx.facts.examples.get(site)), site)
+
+
+def widen_element(cx: Context, site: Any, have: Type, elem: AbsVal) -> None:
+    """Makes sure that a run-time list or set can hold an element; starts again when its type must grow."""
+    assert isinstance(have, ListType | SetType)
+    t = element_type(cx, elem)
+    wide = join(have.elem, t)
+    if wide is None:
+        cx.refuse(
+            "T2C110",
+            f"a run-time {have} is given {describe(cx, elem)}",
+            "keep values of different types in different lists",
+        )
+    if wide != have.elem:
+        if site is None:
+            cx.refuse("T2C110", f"{describe(cx, elem)} does not fit the {have}", "make the inner list in one place")
+        kind: Type = ListType(wide, have.kind) if isinstance(have, ListType) else SetType(wide)
+        cx.facts.containers[site] = kind
+        cx.facts.examples.setdefault(site, elem)
+        raise Restart
+    cx.facts.examples.setdefault(site, elem)
+
+
+def element_type(cx: Context, elem: AbsVal) -> Type:
+    """The type an element has inside a run-time container; mutable ones must be run-time themselves."""
+    make_run_time(cx, elem)
+    try:
+        return type_of(cx, elem)
+    except NoType as error:
+        cx.refuse("T2C112", f"{error} is stored in a run-time container", "store tensors and numbers")
+
+
+def make_run_time(cx: Context, v: AbsVal) -> None:
+    """A mutable object that goes into a run-time container must be a run-time object."""
+    obj = resolve(cx, v)
+    if isinstance(obj, ListObj):
+        widen_list(cx, cx.state, obj, None)
+    elif isinstance(obj, DictObj):
+        widen_dict(cx, cx.state, obj)
+        raise Restart
+    elif isinstance(obj, Tup):
+        for e in obj.elems:
+            make_run_time(cx, e)
+    elif isinstance(obj, InstanceObj):
+        from torch2cpp.binding.objects import make_struct
+
+        make_struct(cx, obj)
+
+
+def new_dict(cx: Context, items: list[tuple[AbsVal, AbsVal]], site: Any, factory: AbsVal = None) -> AbsVal:
+    """A new dict."""
+    fact = cx.facts.containers.get(site)
+    ref = Ref(fresh_id())
+    if fact is None:
+        cx.state.heap[ref.id] = DictObj({}, site, factory)
+    else:
+        value = cx.host("dict.new", type_=fact, label="dict")
+        cx.state.heap[ref.id] = RtObj(Rt(value, fact, example=cx.facts.examples.get(site)), site)
+        if factory is not None:
+            cx.factories[value.id] = factory
+    for k, v in items:
+        set_item(cx, ref, k, v)
+    return ref
+
+
+def new_set(cx: Context, elems: list[AbsVal], site: Any) -> AbsVal:
+    """A new run-time set."""
+    have = cx.facts.containers.get(site, SetType(NEVER))
+    for e in elems:
+        widen_element(cx, site, have, e)
+    assert isinstance(have, SetType)
+    value = cx.host("set.new", *(to_operand(cx, e, have.elem) for e in elems), type_=have, label="set")
+    return run_time(cx, Rt(value, have), site)
+
+
+def concat_parts(cx: Context, parts: list[tuple[bool, AbsVal]], site: Any) -> AbsVal:
+    """`[a, *b, c]`"""
+    from torch2cpp.binding.iteration import known_items
+
+    known: list[AbsVal] | None = []
+    for starred, v in parts:
+        items = known_items(cx, v) if starred else [v]
+        known = None if known is None or items is None else known + items
+    if known is not None:
+        return new_list(cx, known, site)
+    out: AbsVal = None
+    for i, (starred, v) in enumerate(parts):
+        piece = v if starred else new_list(cx, [v], (site, i))
+        out = piece if out is None else operators.binary(cx, "+", out, piece)
+    return out
+
+
+def as_run_time(cx: Context, v: AbsVal) -> Rt | None:
+    """The value as a run-time list, converting a list of known length in place (a fact about its site)."""
+    obj = resolve(cx, v)
+    if isinstance(obj, Rt) and isinstance(obj.type, ListType):
+        return obj
+    if isinstance(obj, ListObj):
+        widen_list(cx, cx.state, obj, None)
+    return None
+
+
+def constant_list(cx: Context, v: AbsVal, site: Any) -> Rt | None:
+    """A run-time copy of an immutable sequence, to index it with a run-time int."""
+    from torch2cpp.binding.aten import elements
+
+    obj = resolve(cx, v)
+    if isinstance(obj, Rt) and isinstance(obj.type, ListType):
+        return obj
+    elems = elements(cx, v)
+    if elems is None and isinstance(obj, Static) and isinstance(obj.value, range):
+        elems = [Static(x) for x in obj.value]
+    if not elems:
+        return None
+    elem: Type | None = NEVER
+    for e in elems:
+        try:
+            elem = join(elem, type_of(cx, e)) if elem is not None else None
+        except NoType:
+            return None
+    if elem is None:
+        return None
+    t = ListType(elem)
+    value = cx.host("list.new", *(to_operand(cx, e, elem) for e in elems), type_=t, label="list")
+    return Rt(value, t, example=elems[0])
+
+
+# Subscripts --------------------------------------------------------------------------------------
+
+
+def get_item(cx: Context, obj: AbsVal, index: AbsVal) -> AbsVal:
+    """`obj[index]`"""
+    o = resolve(cx, obj)
+    if isinstance(o, Rt):
+        o = operators.unwrap(cx, o, "'NoneType' object is not subscriptable")
+        o = resolve(cx, o)
+    t = operators.tensor_of(cx, o)
+    if t is not None:
+        return indexing.get_item(cx, t, index)
+    if isinstance(index, Tensor) and index.rank == 0:
+        from torch2cpp.binding.aten import scalar_item
+
+        index = scalar_item(cx, index)
+    match o:
+        case Static(value):
+            return _static_item(cx, obj, value, index)
+        case Tup():
+            return _sequence_item(cx, obj, list(o.elems), index, is_list=False)
+        case ListObj():
+            return _sequence_item(cx, obj, list(o.elems), index, is_list=True)
+        case DictObj():
+            return _dict_item(cx, obj, o, index)
+        case Rt():
+            return _rt_item(cx, o, index)
+        case Host() if o.type == STR:
+            from torch2cpp.binding.strings import string_item
+
+            return string_item(cx, o, index)
+        case RangeVal():
+            start = operators.binary(cx, "*", index, o.step)
+            return operators.binary(cx, "+", o.start, start)
+    from torch2cpp.binding.calls import call_method_if_any
+
+    out = call_method_if_any(cx, obj, "__getitem__", [index])
+    if out is not None:
+        return out
+    cx.refuse("T2C160", f"{describe(cx, obj)} is indexed", "index lists, tuples, dicts, strings or tensors")
+
+
+def _static_item(cx: Context, obj: AbsVal, value: Any, index: AbsVal) -> AbsVal:
+    if isinstance(index, Static) and not isinstance(index.value, torch.Tensor):
+        try:
+            item = value[index.value]
+        except Exception as e:
+            cx.raise_(type(e), str(e) if not isinstance(e, KeyError) else repr(index.value))
+        if isinstance(value, torch.nn.ModuleList) and isinstance(index.value, slice):
+            return Static(list(item))
+        return Static(item)
+    if isinstance(index, Host):
+        if index.loops - cx.facts.unrolled and isinstance(value, torch.nn.Module | list | tuple):
+            need_static(cx, index)
+        if isinstance(value, torch.nn.ModuleList | torch.nn.Sequential):
+            return Iter("choice", tuple(map(Static, value)), index)
+        if isinstance(value, torch.nn.ModuleDict):
+            return _static_dict_item(cx, dict(value.items()), index)
+        if isinstance(value, str):
+            from torch2cpp.binding.strings import string_item
+
+            return string_item(cx, Static(value), index)
+        if isinstance(value, dict):
+            return _static_dict_item(cx, value, index)
+        rt = constant_list(cx, obj, cx.site(None))
+        if rt is not None:
+            return _rt_item(cx, rt, index)
+        if isinstance(value, tuple | list):
+            return Iter("choice", tuple(map(Static, value)), index)
+    if isinstance(index, SliceVal):
+        if isinstance(value, str):
+            from torch2cpp.binding.strings import string_item
+
+            return string_item(cx, Static(value), index)
+        if isinstance(value, torch.nn.ModuleList):
+            for b in (index.start, index.stop, index.step):
+                need_static_if_loop(cx, b)
+            return Iter("choice_slice", tuple(map(Static, value)), index)
+        rt = constant_list(cx, obj, cx.site(None))
+        if rt is not None:
+            return _rt_item(cx, rt, index)
+    cx.refuse("T2C161", f"{describe(cx, obj)} is indexed with {describe(cx, index)}", "index it with a constant")
+
+
+def _static_dict_item(cx: Context, items: dict[Any, Any], key: Host) -> AbsVal:
+    """A dict of static values looked up with a run-time key: one branch per entry."""
+    from torch2cpp.binding.control import branch
+
+    entries = [(k, v) for k, v in items.items() if static_type(k) == key.type]
+    modules = any(isinstance(v, torch.nn.Module) or callable(v) for _, v in entries)
+    if modules:
+        return Iter("keyed_choice", tuple(Static(v) for _, v in entries), (key, tuple(k for k, _ in entries)))
+
+    def step(i: int) -> AbsVal:
+        if i == len(entries):
+            from torch2cpp.binding.strings import to_repr
+
+            message = to_repr(cx, key)
+            cx.raise_(KeyError, message.value if isinstance(message, Static) else message.operand)
+        k, v = entries[i]
+        cond = operators.compare(cx, "==", key, Static(k))
+        assert isinstance(cond, Host)
+        return branch(cx, cond.operand, lambda: Static(v), lambda: step(i + 1), "entry", cx.span)
+
+    return step(0)
+
+
+def need_static(cx: Context, index: Host) -> None:
+    """A value that must be static follows from loops over static ranges: unroll those."""
+    loops = index.loops - cx.facts.unrolled
+    if loops:
+        cx.facts.unrolled |= loops
+        raise Restart
+
+
+def need_static_if_loop(cx: Context, v: AbsVal) -> None:
+    if isinstance(v, Host):
+        need_static(cx, v)
+
+
+def _sequence_item(cx: Context, obj: AbsVal, elems: list[AbsVal], index: AbsVal, is_list: bool) -> AbsVal:
+    if isinstance(index, Static):
+        if isinstance(index.value, slice):
+            part = elems[index.value]
+            return new_list(cx, part, cx.site(None)) if is_list else _tuple(part)
+        try:
+            return elems[index.value]
+        except (IndexError, TypeError) as e:
+            kind = "list" if is_list else "tuple"
+            text = f"{kind} index out of range" if isinstance(e, IndexError) else str(e)
+            cx.raise_(type(e), text)
+    if isinstance(index, Host | SliceVal):
+        for b in (index,) if isinstance(index, Host) else (index.start, index.stop, index.step):
+            need_static_if_loop(cx, b)
+        if is_list:
+            o = resolve(cx, obj)
+            widen_list(cx, cx.state, o, None)
+        rt = constant_list(cx, obj, cx.site(None))
+        if rt is not None:
+            return _rt_item(cx, rt, index)
+        if isinstance(index, Host):
+            return Iter("choice", tuple(elems), index)
+    cx.refuse("T2C161", f"{describe(cx, obj)} is indexed with {describe(cx, index)}", "index it with an int")
+
+
+def _tuple(elems: list[AbsVal]) -> AbsVal:
+    if all(isinstance(e, Static) for e in elems):
+        return Static(tuple(e.value for e in elems))
+    return Tup(tuple(elems))
+
+
+def _dict_item(cx: Context, ref: AbsVal, d: DictObj, key: AbsVal) -> AbsVal:
+    if isinstance(key, Static):
+        if key.value in d.items:
+            return d.items[key.value]
+        if d.factory is not None:
+            from torch2cpp.binding.calls import call
+
+            value = call(cx, d.factory, [], {})
+            set_item(cx, ref, key, value)
+            return value
+        cx.raise_(KeyError, repr(key.value))
+    need_static_if_loop(cx, key)
+    widen_dict(cx, cx.state, d)
+    raise Restart
+
+
+def _rt_item(cx: Context, o: Rt, index: AbsVal) -> AbsVal:
+    match o.type:
+        case ListType():
+            return _rt_list_item(cx, o, index)
+        case DictType():
+            return _rt_dict_item(cx, o, index)
+    cx.refuse("T2C160", f"{describe(cx, o)} is indexed", "index lists, tuples, dicts, strings or tensors")
+
+
+def slice_operands(cx: Context, index: AbsVal) -> tuple[Any, Any, Any] | None:
+    """(start, stop, step) operands of a slice, None if it is not one."""
+    if isinstance(index, Static) and isinstance(index.value, slice):
+        return index.value.start, index.value.stop, index.value.step
+    if isinstance(index, SliceVal):
+        out = []
+        for b in (index.start, index.stop, index.step):
+            if isinstance(b, Tensor):
+                from torch2cpp.binding.aten import scalar_item
+
+                b = scalar_item(cx, b)
+            out.append(b.value if isinstance(b, Static) else b.operand)
+        return out[0], out[1], out[2]
+    return None
+
+
+def _rt_list_item(cx: Context, o: Rt, index: AbsVal) -> AbsVal:
+    assert isinstance(o.type, ListType)
+    bounds = slice_operands(cx, index)
+    if bounds is not None:
+        return fresh_rt(
+            cx, "list.slice", o.operand, *bounds, type_=o.type, example=o.example, site=cx.site(None)
+        )
+    if not is_scalar(index):
+        cx.refuse("T2C161", f"a list is indexed with {describe(cx, index)}", "index it with an int")
+    value = cx.host("list.get", o.operand, operators.scalar_operand(cx, index), type_=o.type.elem)
+    return from_operand(cx, value, o.type.elem, o.example)
+
+
+def _rt_dict_item(cx: Context, o: Rt, key: AbsVal) -> AbsVal:
+    from torch2cpp.binding.control import branch
+
+    assert isinstance(o.type, DictType)
+    k = to_operand(cx, key, o.type.key)
+    factory = cx.factories.get(o.operand.id)
+    if factory is not None:
+        missing = cx.host("not", cx.host("dict.contains", o.operand, k))
+
+        def fill() -> AbsVal:
+            from torch2cpp.binding.calls import call
+
+            set_item(cx, o, key, call(cx, factory, [], {}))
+            return Static(None)
+
+        branch(cx, missing, fill, lambda: Static(None), "default", cx.span)
+    value = cx.host("dict.get", o.operand, k, type_=o.type.value)
+    return from_operand(cx, value, o.type.value, o.example)
+
+
+def set_item(cx: Context, obj: AbsVal, index: AbsVal, value: AbsVal) -> None:
+    """`obj[index] = value`"""
+    o = resolve(cx, obj)
+    t = operators.tensor_of(cx, o)
+    if t is not None:
+        indexing.set_item(cx, t, index, value)
+        return
+    if isinstance(index, Tensor) and index.rank == 0:
+        from torch2cpp.binding.aten import scalar_item
+
+        index = scalar_item(cx, index)
+    match o:
+        case ListObj():
+            _set_list_item(cx, obj, o, index, value)
+        case DictObj():
+            _set_dict_item(cx, obj, o, index, value)
+        case Rt() if isinstance(o.type, ListType):
+            _set_rt_list(cx, obj, o, index, value)
+        case Rt() if isinstance(o.type, DictType):
+            _set_rt_dict(cx, obj, o, index, value)
+        case _:
+            from torch2cpp.binding.calls import call_method_if_any
+
+            if isinstance(o, Static) and isinstance(o.value, list | dict):
+                from torch2cpp.binding.model_state import make_state
+
+                make_state(cx, o.value)
+            if call_method_if_any(cx, obj, "__setitem__", [index, value]) is None:
+                cx.refuse("T2C162", f"an item of {describe(cx, obj)} is assigned", "assign items of lists or dicts")
+
+
+def _set_list_item(cx: Context, ref: Ref, o: ListObj, index: AbsVal, value: AbsVal) -> None:
+    elems = list(o.elems)
+    if isinstance(index, Static) and isinstance(index.value, int):
+        try:
+            elems[index.value] = value
+        except IndexError:
+            cx.raise_(IndexError, "list assignment index out of range")
+        cx.write(ref.id, ListObj(tuple(elems), o.site, o.kind))
+        return
+    if isinstance(index, Static) and isinstance(index.value, slice):
+        from torch2cpp.binding.iteration import known_items
+
+        items = known_items(cx, value)
+        if items is not None:
+            elems[index.value] = items
+            cx.write(ref.id, ListObj(tuple(elems), o.site, o.kind))
+            return
+    need_static_if_loop(cx, index)
+    widen_list(cx, cx.state, o, None)
+
+
+def _set_rt_list(cx: Context, ref: AbsVal, o: Rt, index: AbsVal, value: AbsVal) -> None:
+    assert isinstance(o.type, ListType)
+    site = site_of(cx, ref)
+    bounds = slice_operands(cx, index)
+    if bounds is not None:
+        other = as_list(cx, value)
+        cx.effect("list.set_slice", o.operand, *bounds, other.operand)
+        return
+    widen_element(cx, site, o.type, value)
+    cx.effect("list.set", o.operand, operators.scalar_operand(cx, index), to_operand(cx, value, o.type.elem))
+
+
+def as_list(cx: Context, v: AbsVal) -> Rt:
+    """Any iterable as a run-time list (a copy when it is not one already)."""
+    from torch2cpp.binding.iteration import to_run_time_list
+
+    obj = resolve(cx, v)
+    if isinstance(obj, Rt) and isinstance(obj.type, ListType):
+        return obj
+    return to_run_time_list(cx, v)
+
+
+def site_of(cx: Context, ref: AbsVal) -> Any:
+    """Where a container was made, if that is known."""
+    if isinstance(ref, Ref):
+        return getattr(cx.state.heap[ref.id], "site", None)
+    return None
+
+
+def _set_dict_item(cx: Context, ref: Ref, o: DictObj, key: AbsVal, value: AbsVal) -> None:
+    if isinstance(key, Static):
+        cx.write(ref.id, DictObj({**o.items, key.value: value}, o.site, o.factory))
+        return
+    need_static_if_loop(cx, key)
+    widen_dict_with(cx, o.site, cx.facts.containers.get(o.site, DictType(NEVER, NEVER)), key, value)
+    widen_dict(cx, cx.state, o)
+    raise Restart
+
+
+def widen_dict_with(cx: Context, site: Any, have: Type, key: AbsVal, value: AbsVal) -> Type:
+    """The dict type with room for an item; remembered for the next round."""
+    assert isinstance(have, DictType)
+    key_t = join(have.key, element_type(cx, key))
+    value_t = join(have.value, element_type(cx, value))
+    if key_t is None or value_t is None:
+        cx.refuse("T2C111", f"a run-time {have} is given {describe(cx, value)}", "use one dict per type of value")
+    wide = DictType(key_t, value_t)
+    cx.facts.examples.setdefault(site, value)
+    if wide != have:
+        cx.facts.containers[site] = wide
+    return wide
+
+
+def _set_rt_dict(cx: Context, ref: AbsVal, o: Rt, key: AbsVal, value: AbsVal) -> None:
+    site = site_of(cx, ref)
+    assert isinstance(o.type, DictType)
+    if widen_dict_with(cx, site, o.type, key, value) != o.type:
+        raise Restart
+    cx.effect("dict.set", o.operand, to_operand(cx, key, o.type.key), to_operand(cx, value, o.type.value))
+
+
+def dict_update(cx: Context, target: AbsVal, other: AbsVal) -> None:
+    """`target.update(other)`"""
+    o = resolve(cx, other)
+    if isinstance(o, Static) and isinstance(o.value, dict):
+        for k, v in o.value.items():
+            set_item(cx, target, Static(k), Static(v))
+    elif isinstance(o, DictObj):
+        for k, v in o.items.items():
+            set_item(cx, target, Static(k), v)
+    else:
+        t = resolve(cx, target)
+        if isinstance(t, DictObj):
+            widen_dict(cx, cx.state, t)
+            raise Restart
+        cx.effect("dict.update", t.operand, o.operand)
+
+
+def delete_item(cx: Context, obj: AbsVal, index: AbsVal) -> None:
+    """`del obj[index]`"""
+    o = resolve(cx, obj)
+    match o:
+        case ListObj() if isinstance(index, Static):
+            elems = list(o.elems)
+            try:
+                del elems[index.value]
+            except IndexError:
+                cx.raise_(IndexError, "list assignment index out of range")
+            cx.write(obj.id, ListObj(tuple(elems), o.site, o.kind))
+        case ListObj():
+            need_static_if_loop(cx, index)
+            widen_list(cx, cx.state, o, None)
+        case DictObj() if isinstance(index, Static):
+            if index.value not in o.items:
+                cx.raise_(KeyError, repr(index.value))
+            items = {k: v for k, v in o.items.items() if k != index.value}
+            cx.write(obj.id, DictObj(items, o.site, o.factory))
+        case DictObj():
+            widen_dict(cx, cx.state, o)
+            raise Restart
+        case Rt() if isinstance(o.type, ListType):
+            bounds = slice_operands(cx, index)
+            if bounds is not None:
+                cx.effect("list.delete_slice", o.operand, *bounds)
+            else:
+                cx.effect("list.delete", o.operand, operators.scalar_operand(cx, index))
+        case Rt() if isinstance(o.type, DictType):
+            cx.effect("dict.delete", o.operand, to_operand(cx, index, o.type.key))
+        case _:
+            cx.refuse("T2C162", f"an item of {describe(cx, obj)} is deleted", "delete items of lists or dicts")
+
+
+# Membership, operators, comparison ---------------------------------------------------------------
+
+
+def contains(cx: Context, obj: AbsVal, item: AbsVal) -> AbsVal:
+    """`item in obj`"""
+    o = resolve(cx, obj)
+    if isinstance(o, Static) and isinstance(item, Static) and not isinstance(o.value, torch.Tensor):
+        return operators.static_call(cx, lambda x, y: y in x, o.value, item.value)
+    match o:
+        case Rt() if isinstance(o.type, ListType | SetType | DictType):
+            kind = {ListType: "list", SetType: "set", DictType: "dict"}[type(o.type)]
+            key = o.type.key if isinstance(o.type, DictType) else o.type.elem
+            return cx.scalar(f"{kind}.contains", o.operand, to_operand(cx, item, key), type_=BOOL)
+        case DictObj() if isinstance(item, Static):
+            return Static(item.value in o.items)
+        case Static(value) if isinstance(value, dict | torch.nn.ModuleDict):
+            return any_equal(cx, [Static(k) for k in value], item)
+        case Static(value) if isinstance(value, set | frozenset | range):
+            return any_equal(cx, [Static(k) for k in value], item)
+        case Static(value) if isinstance(value, str):
+            return cx.scalar("str.contains", value, operators.scalar_operand(cx, item))
+        case Host() if o.type == STR:
+            return cx.scalar("str.contains", o.operand, operators.scalar_operand(cx, item))
+        case DictObj():
+            return any_equal(cx, [Static(k) for k in o.items], item)
+    from torch2cpp.binding.aten import elements
+
+    elems = elements(cx, obj)
+    if elems is not None:
+        return any_equal(cx, elems, item)
+    from torch2cpp.binding.calls import call_method_if_any
+
+    out = call_method_if_any(cx, obj, "__contains__", [item])
+    if out is not None:
+        return operators.truth(cx, out)
+    cx.refuse("T2C163", f"membership in {describe(cx, obj)}", "use a list, tuple, dict, set or string")
+
+
+def any_equal(cx: Context, elems: list[AbsVal], item: AbsVal) -> AbsVal:
+    """Whether any of a known number of values equals `item`."""
+    from torch2cpp.binding.control import branch
+
+    def step(i: int) -> AbsVal:
+        if i == len(elems):
+            return Static(False)
+        same = operators.truth(cx, operators.compare(cx, "==", elems[i], item))
+        if isinstance(same, Static):
+            return Static(True) if same.value else step(i + 1)
+        return branch(cx, same.operand, lambda: Static(True), lambda: step(i + 1), "found", cx.span)
+
+    return step(0)
+
+
+def container_binary(cx: Context, sign: str, a: AbsVal, b: AbsVal) -> AbsVal | None:
+    """`+` and `*` of sequences, None when neither is one."""
+    from torch2cpp.binding.aten import elements
+
+    x, y = resolve(cx, a), resolve(cx, b)
+    if sign == "%" and isinstance(x, Static) and isinstance(x.value, str):
+        from torch2cpp.binding.strings import percent_format
+
+        return percent_format(cx, x, b)
+    if sign == "*":
+        if is_scalar(x):
+            a, b, x, y = b, a, y, x
+        return _repeat(cx, a, x, y) if is_scalar(y) else None
+    if sign != "+":
+        return None
+    xs, ys = elements(cx, a), elements(cx, b)
+    a_list = _is_list(x)
+    if xs is not None and ys is not None:
+        return new_list(cx, xs + ys, cx.site(None)) if a_list else _tuple(xs + ys)
+    if isinstance(x, Rt | ListObj | Static) and isinstance(y, Rt | ListObj | Static):
+        p, q = as_list_of(cx, a, y), as_list_of(cx, b, x)
+        if p is None or q is None:
+            return None
+        t = join(p.type, q.type)
+        if t is None or not same_layout(p.type, t) or not same_layout(q.type, t):
+            cx.refuse("T2C110", f"{describe(cx, a)} + {describe(cx, b)}", "join lists of one type")
+        return fresh_rt(
+            cx, "list.concat", p.operand, q.operand, type_=t, example=p.example or q.example, site=cx.site(None)
+        )
+    return None
+
+
+def as_list_of(cx: Context, v: AbsVal, like: AbsVal) -> Rt | None:
+    """A sequence as a run-time list with the element type of another."""
+    from torch2cpp.binding.aten import elements
+
+    obj = resolve(cx, v)
+    if isinstance(obj, Rt):
+        return obj if isinstance(obj.type, ListType) else None
+    elems = elements(cx, v)
+    if elems is None:
+        return None
+    elem: Type | None = like.type.elem if isinstance(like, Rt) and isinstance(like.type, ListType) else NEVER
+    for e in elems:
+        elem = join(elem, element_type(cx, e)) if elem is not None else None
+    if elem is None:
+        return None
+    t = ListType(elem)
+    value = cx.host("list.new", *(to_operand(cx, e, elem) for e in elems), type_=t, label="list")
+    return Rt(value, t, example=elems[0] if elems else None)
+
+
+def _is_list(o: AbsVal) -> bool:
+    if isinstance(o, Static):
+        return isinstance(o.value, list)
+    return isinstance(o, ListObj) or (isinstance(o, Rt) and isinstance(o.type, ListType))
+
+
+def _repeat(cx: Context, a: AbsVal, x: AbsVal, n: AbsVal) -> AbsVal | None:
+    from torch2cpp.binding.aten import elements
+
+    elems = elements(cx, a)
+    if elems is not None and isinstance(n, Static):
+        out = elems * n.value
+        return new_list(cx, out, cx.site(None)) if _is_list(x) else _tuple(out)
+    rt = as_list_of(cx, a, x)
+    if rt is None:
+        return None
+    return fresh_rt(
+        cx,
+        "list.repeat",
+        rt.operand,
+        operators.scalar_operand(cx, n),
+        type_=rt.type,
+        example=rt.example,
+        site=cx.site(None),
+    )
+
+
+def inplace_binary(cx: Context, sign: str, old: AbsVal, value: AbsVal) -> AbsVal | None:
+    """`list += iterable` extends the list itself; None for everything else."""
+    o = resolve(cx, old)
+    if sign == "+" and (isinstance(o, ListObj) or (isinstance(o, Rt) and isinstance(o.type, ListType))):
+        from torch2cpp.binding.container_methods import list_extend
+
+        list_extend(cx, old, value)
+        return old
+    return None
+
+
+def container_compare(cx: Context, sign: str, a: AbsVal, b: AbsVal) -> AbsVal | None:
+    """Equality and ordering of sequences and dicts; None when they are not."""
+    from torch2cpp.binding.aten import elements
+    from torch2cpp.binding.control import branch
+
+    x, y = resolve(cx, a), resolve(cx, b)
+    xs, ys = elements(cx, a), elements(cx, b)
+    if xs is not None and ys is not None:
+        if _is_list(x) != _is_list(y):
+            return Static(sign == "!=") if sign in ("==", "!=") else None
+        if sign in ("==", "!="):
+            if len(xs) != len(ys):
+                return Static(sign == "!=")
+
+            def step(i: int) -> AbsVal:
+                if i == len(xs):
+                    return Static(True)
+                same = operators.truth(cx, operators.compare(cx, "==", xs[i], ys[i]))
+                if isinstance(same, Static):
+                    return step(i + 1) if same.value else Static(False)
+                return branch(cx, same.operand, lambda: step(i + 1), lambda: Static(False), "same", cx.span)
+
+            out = step(0)
+            return out if sign == "==" else operators.logical_not(cx, out)
+        return _lexicographic(cx, sign, xs, ys)
+    if sign in ("==", "!=") and (isinstance(x, Rt) or isinstance(y, Rt)):
+        p, q = as_list_of(cx, a, y), as_list_of(cx, b, x)
+        if p is not None and q is not None:
+            eq = cx.scalar("equal", p.operand, q.operand)
+            return eq if sign == "==" else operators.logical_not(cx, eq)
+    return None
+
+
+def _lexicographic(cx: Context, sign: str, xs: list[AbsVal], ys: list[AbsVal]) -> AbsVal:
+    from torch2cpp.binding.control import branch
+
+    def step(i: int) -> AbsVal:
+        if i == min(len(xs), len(ys)):
+            return operators.compare(cx, sign, Static(len(xs)), Static(len(ys)))
+        same = operators.truth(cx, operators.compare(cx, "==", xs[i], ys[i]))
+        if isinstance(same, Static):
+            return step(i + 1) if same.value else operators.compare(cx, sign, xs[i], ys[i])
+        return branch(
+            cx, same.operand, lambda: step(i + 1), lambda: operators.compare(cx, sign, xs[i], ys[i]), "less", cx.span
+        )
+
+    return step(0)
+
+
+__all__ = ["INT", "MutableSeq", "contains", "delete_item", "get_item", "new_list", "set_item"]

@@ -1,0 +1,175 @@
+"""`for`: unrolled over known items, a loop over run-time ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import libcst as cst
+
+from torch2cpp.binding import operators
+from torch2cpp.binding.context import Context, Label
+from torch2cpp.binding.control import labelled
+from torch2cpp.binding.expressions import evaluate
+from torch2cpp.binding.iteration import Items, items_of
+from torch2cpp.binding.loops import LoopPlan, run_loop
+from torch2cpp.binding.meta import DEFAULT_HINTS
+from torch2cpp.binding.values import NONE, AbsVal, Host, ScopeObj, Static
+from torch2cpp.binding.variables import iteration_names, set_name
+from torch2cpp.hostir.types import INT
+
+#: More iterations than this are never unrolled.
+MAX_UNROLL = 1024
+
+
+def run_for(cx: Context, node: cst.For) -> None:
+    """Runs a `for` statement."""
+    from torch2cpp.binding.statements import run_body, store
+
+    if node.asynchronous is not None:
+        cx.refuse("T2C205", "async for in deployed code", "use a plain for")
+    items = items_of(cx, evaluate(cx, node.iter))
+    key = cx.site(node)
+
+    def one(item: AbsVal) -> None:
+        store(cx, node.target, item)
+        run_body(cx, node.body)
+
+    orelse = None if node.orelse is None else (lambda: run_body(cx, node.orelse.body))
+    names = _iteration_names(cx, node)
+    loop(cx, items, one, orelse, key, names, node.target.value if isinstance(node.target, cst.Name) else "")
+
+
+def _iteration_names(cx: Context, node: cst.For | cst.While) -> frozenset[str]:
+    function = cx.function_node()
+    return iteration_names(node, function) if function is not None else frozenset()
+
+
+def loop(
+    cx: Context,
+    items: Items,
+    one: Callable[[AbsVal], None],
+    orelse: Callable[[], None] | None,
+    key: Any,
+    local_names: frozenset[str] = frozenset(),
+    target: str = "",
+) -> None:
+    """Runs `one` on every item, as a loop or unrolled."""
+    unroll = items.known and (not items.prefers_loop or key in cx.facts.unrolled)
+    if unroll:
+        cx.mark("static")
+        _unrolled(cx, items, one, orelse)
+        return
+    if isinstance(items.count, Static) and items.count.value == 0:
+        if orelse is not None:
+            orelse()
+        return
+    run = lambda break_label: _run_time(cx, items, one, key, break_label, local_names, target)  # noqa: E731
+    if orelse is None:
+        with cx.label("break") as break_label, cx.label("continue") as continue_label:
+            run((break_label, continue_label, False))
+        return
+
+    def with_else(out: Label) -> AbsVal:
+        with cx.label("continue") as continue_label:
+            run((out, continue_label, True))
+        orelse()
+        return NONE
+
+    labelled(cx, "for", with_else, cx.span)
+
+
+def _run_time(
+    cx: Context,
+    items: Items,
+    one: Callable[[AbsVal], None],
+    key: Any,
+    labels: tuple[Label, Label, bool],
+    local_names: frozenset[str],
+    target: str,
+) -> None:
+    break_label, continue_label, outer_break = labels
+    over, item = _bounds(cx, items, key)
+    own_break = Label("none") if outer_break else break_label
+
+    def body(index: Host | None) -> None:
+        assert index is not None
+        with cx.in_loop(break_label, continue_label):
+            one(item(index))
+
+    if target and isinstance(items.count, Static) and items.range_ is not None:
+        _preset(cx, target, items)
+    plan = LoopPlan(
+        key,
+        cx.span,
+        over,
+        body,
+        own_break,
+        continue_label,
+        static=items.known,
+        hints=(0, 1, 2),
+        local_names=local_names,
+        index_name=target if items.range_ is not None and target else "i",
+    )
+    run_loop(cx, plan)
+
+
+def _preset(cx: Context, target: str, items: Items) -> None:
+    """A loop that surely runs leaves its variable bound: it is never seen unassigned afterwards."""
+    assert items.range_ is not None
+    scope = cx.state.heap[cx.frame.scope]
+    assert isinstance(scope, ScopeObj)
+    if target not in scope.names and target in cx.frame.local_names:
+        set_name(cx, cx.frame.scope, target, items.range_[0])
+
+
+def _bounds(cx: Context, items: Items, key: Any) -> tuple[tuple[Any, Any, Any], Callable[[Host], AbsVal]]:
+    """The loop's range, and the item for its index."""
+    if items.range_ is not None and isinstance(items.range_[2], Static):
+        operands = tuple(operators.scalar_operand(cx, b) for b in items.range_)
+        return (operands[0], operands[1], operands[2]), _identity(items)
+    return (0, operators.scalar_operand(cx, items.count), 1), items.get
+
+
+def _identity(items: Items) -> Callable[[Host], AbsVal]:
+    assert items.range_ is not None
+    start, step = items.range_[0], items.range_[2].value
+
+    def item(index: Host) -> AbsVal:
+        base = operators.hints_of(start) or DEFAULT_HINTS
+        index.hints = tuple(b + w * step for w, b in enumerate(base))
+        return Host(INT, index.operand, index.hints, index.loops)
+
+    return item
+
+
+def _unrolled(
+    cx: Context, items: Items, one: Callable[[AbsVal], None], orelse: Callable[[], None] | None
+) -> None:
+    assert isinstance(items.count, Static)
+    n = items.count.value
+    if n > MAX_UNROLL:
+        cx.refuse(
+            "T2C121",
+            f"a loop of {n} iterations would have to be unrolled",
+            f"loop over at most {MAX_UNROLL} modules or static values; write a loop over a range of tensors",
+        )
+
+    def whole(out: Label) -> AbsVal:
+        for i in range(n):
+            _iteration(cx, i, out, lambda i=i: one(items.get(Static(i))))  # type: ignore[misc]
+        if orelse is not None:
+            orelse()
+        return NONE
+
+    labelled(cx, "for", whole, cx.span)
+
+
+def _iteration(cx: Context, i: int, out: Label, body: Callable[[], None]) -> None:
+    def run(done: Label) -> AbsVal:
+        with cx.in_loop(out, done):
+            body()
+        return NONE
+
+    with cx.at(("iteration", i)):
+        labelled(cx, "iteration", run, cx.span)

@@ -1,0 +1,384 @@
+"""Iteration: every iterable as a number of items and a way to get item i."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from torch2cpp.binding import operators
+from torch2cpp.binding.aten import elements
+from torch2cpp.binding.context import Context
+from torch2cpp.binding.convert import NoType, describe, from_operand, resolve, to_operand, type_of
+from torch2cpp.binding.meta import DEFAULT_HINTS
+from torch2cpp.binding.optional import held_or_raise
+from torch2cpp.binding.values import (
+    AbsVal,
+    DictObj,
+    Host,
+    InstanceObj,
+    Iter,
+    ListObj,
+    RangeVal,
+    Rt,
+    Static,
+    Sym,
+    Tensor,
+    Tup,
+)
+from torch2cpp.hostir.types import NEVER, STR, DictType, ListType, OptionalType, SetType, TupleType, Type, join
+
+
+@dataclass
+class Items:
+    """An iterable taken apart."""
+
+    #: Number of items: static, or a host int.
+    count: Static | Host
+    get: Callable[[AbsVal], AbsVal]
+    #: Whether the number of items is known and a loop over them may be unrolled.
+    known: bool
+    #: Whether it counts or walks data (a range, a tensor): then a loop stays a loop unless it cannot.
+    prefers_loop: bool = False
+    #: For a range: its bounds, to print the loop as one over them.
+    range_: tuple[AbsVal, AbsVal, AbsVal] | None = None
+
+
+def items_of(cx: Context, v: AbsVal) -> Items:
+    """The items of any iterable. Refuses what is none."""
+    o = resolve(cx, v)
+    if isinstance(o, Rt) and isinstance(o.type, OptionalType):
+        o = resolve(cx, held_or_raise(cx, o, TypeError, "'NoneType' object is not iterable"))
+    t = operators.tensor_of(cx, o)
+    if t is not None:
+        return _tensor_items(cx, t)
+    match o:
+        case Static(value):
+            return _static_items(cx, v, value)
+        case Tup() | ListObj():
+            return _known(list(o.elems))
+        case DictObj():
+            return _known([Static(k) for k in o.items])
+        case RangeVal():
+            return _range_items(cx, o)
+        case Iter():
+            return _iter_items(cx, o)
+        case Rt():
+            return _rt_items(cx, o)
+        case Host() if o.type == STR:
+            length = cx.scalar("str.len", o.operand)
+            return Items(length, lambda i: cx.scalar("str.get", o.operand, operators.scalar_operand(cx, i)), False)
+        case InstanceObj():
+            return _instance_items(cx, v)
+    cx.refuse("T2C164", f"iteration over {describe(cx, v)}", "iterate over lists, tuples, dicts, ranges or tensors")
+
+
+def _known(elems: list[AbsVal]) -> Items:
+    def get(i: AbsVal) -> AbsVal:
+        assert isinstance(i, Static)
+        return elems[i.value]
+
+    return Items(Static(len(elems)), get, True)
+
+
+def _static_items(cx: Context, v: AbsVal, value: Any) -> Items:
+    if isinstance(value, range):
+        bounds = (Static(value.start), Static(value.stop), Static(value.step))
+        n = len(value)
+
+        def at(i: AbsVal) -> AbsVal:
+            scaled = operators.binary(cx, "*", i, Static(value.step))
+            return operators.binary(cx, "+", Static(value.start), scaled)
+
+        return Items(Static(n), at, True, prefers_loop=True, range_=bounds)
+    from torch2cpp.binding.model_state import state_of_static
+
+    as_state = state_of_static(cx, value)
+    if as_state is not None:
+        return items_of(cx, as_state)
+    try:
+        elems = list(value)
+    except TypeError as e:
+        if isinstance(value, torch.nn.Module) or hasattr(value, "__getitem__"):
+            cx.refuse("T2C164", f"iteration over {describe(cx, v)}", "give it a list to iterate over")
+        cx.raise_(TypeError, str(e))
+    return _known([Static(x) for x in elems])
+
+
+def _range_items(cx: Context, r: RangeVal) -> Items:
+    count = _range_count(cx, r)
+
+    def at(i: AbsVal) -> AbsVal:
+        return operators.binary(cx, "+", r.start, operators.binary(cx, "*", i, r.step))
+
+    return Items(count, at, False, prefers_loop=True, range_=(r.start, r.stop, r.step))
+
+
+def _range_count(cx: Context, r: RangeVal) -> Host:
+    """len(range(start, stop, step)) for a constant step."""
+    if not isinstance(r.step, Static):
+        listed = cx.host("list.range", *(operators.scalar_operand(cx, x) for x in (r.start, r.stop, r.step)))
+        return cx.scalar("list.len", listed)
+    s = r.step.value
+    span = operators.binary(cx, "-", r.stop, r.start) if s > 0 else operators.binary(cx, "-", r.start, r.stop)
+    up = operators.binary(cx, "+", span, Static(abs(s) - 1)) if abs(s) > 1 else span
+    n = operators.binary(cx, "//", up, Static(abs(s))) if abs(s) > 1 else up
+    n_host = n if isinstance(n, Host) else None
+    if n_host is None:
+        assert isinstance(n, Static)
+        return Host(cx.host("max", n.value, 0).type, cx.host("max", n.value, 0), (max(0, n.value),) * 3)  # type: ignore[arg-type]
+    out = cx.scalar("max", n_host.operand, 0)
+    out.hints, out.loops = tuple(max(0, h) for h in (n_host.hints or DEFAULT_HINTS)), n_host.loops
+    return out
+
+
+def _tensor_items(cx: Context, t: Tensor) -> Items:
+    from torch2cpp.binding.indexing import get_item
+
+    if t.rank == 0:
+        cx.raise_(TypeError, "iteration over a 0-d tensor")
+    size = t.meta.dims[0]
+    count: Static | Host = Static(size) if isinstance(size, int) else size_host(cx, t, 0)
+    return Items(count, lambda i: get_item(cx, t, i), isinstance(size, int), prefers_loop=True)
+
+
+def size_host(cx: Context, t: Tensor, dim: int) -> Host:
+    """A varying size as a host int."""
+    d = t.meta.dims[dim]
+    assert isinstance(d, Sym)
+    out = cx.scalar("tensor.size", t.operand, dim, label=f"{t.operand.name}_size{dim}".replace(".", "_"))
+    out.hints, out.dim = d.hints, d
+    return out
+
+
+def _rt_items(cx: Context, o: Rt) -> Items:
+    match o.type:
+        case ListType():
+            elem = o.type.elem
+            count = cx.scalar("list.len", o.operand)
+
+            def get(i: AbsVal) -> AbsVal:
+                value = cx.host("list.get", o.operand, operators.scalar_operand(cx, i), type_=elem, label="item")
+                return from_operand(cx, value, elem, o.example)
+
+            return Items(count, get, False)
+        case DictType():
+            keys = cx.host("dict.keys", o.operand, type_=ListType(o.type.key))
+            return _rt_items(cx, Rt(keys, keys.type))
+        case SetType():
+            cx.refuse("T2C165", "iteration over a set, whose order is not defined", "iterate over sorted(the set)")
+    cx.refuse("T2C164", f"iteration over {describe(cx, o)}", "iterate over lists, dicts, ranges or tensors")
+
+
+def _instance_items(cx: Context, v: AbsVal) -> Items:
+    from torch2cpp.binding.calls import call_method_if_any
+
+    if call_has(cx, v, "__iter__"):
+        inner = call_method_if_any(cx, v, "__iter__", [])
+        return items_of(cx, inner)
+    count = call_method_if_any(cx, v, "__len__", [])
+    if count is None or not call_has(cx, v, "__getitem__"):
+        cx.refuse("T2C164", f"iteration over {describe(cx, v)}", "give the class __len__ and __getitem__")
+    known = isinstance(count, Static)
+    return Items(count, lambda i: call_method_if_any(cx, v, "__getitem__", [i]), known)
+
+
+def call_has(cx: Context, v: AbsVal, name: str) -> bool:
+    o = resolve(cx, v)
+    return isinstance(o, InstanceObj) and hasattr(o.cls, name)
+
+
+def _iter_items(cx: Context, o: Iter) -> Items:
+    match o.kind:
+        case "list":
+            return _known(list(o.parts))
+        case "enumerate":
+            inner = items_of(cx, o.parts[0])
+            start = o.extra
+            return Items(
+                inner.count,
+                lambda i: Tup((operators.binary(cx, "+", i, start), inner.get(i))),
+                inner.known,
+                inner.prefers_loop,
+            )
+        case "zip":
+            return _zip_items(cx, [items_of(cx, p) for p in o.parts])
+        case "reversed":
+            inner = items_of(cx, o.parts[0])
+            last = operators.binary(cx, "-", inner.count, Static(1))
+            return Items(
+                inner.count, lambda i: inner.get(operators.binary(cx, "-", last, i)), inner.known, inner.prefers_loop
+            )
+        case "map":
+            from torch2cpp.binding.calls import call
+
+            zipped = [items_of(cx, p) for p in o.parts]
+            count = _least(cx, [z.count for z in zipped])
+            known = all(z.known for z in zipped)
+            return Items(count, lambda i: call(cx, o.extra, [z.get(i) for z in zipped], {}), known)
+        case "dict_items":
+            d = o.parts[0]
+            return _rt_dict_items(cx, d)
+        case "choice_slice":
+            return _choice_slice(cx, o)
+    cx.refuse("T2C164", f"iteration over a {o.kind}", "make it a list first")
+
+
+def _rt_dict_items(cx: Context, d: AbsVal) -> Items:
+    rt = resolve(cx, d)
+    assert isinstance(rt, Rt) and isinstance(rt.type, DictType)
+    t = ListType(TupleType((rt.type.key, rt.type.value)))
+    pairs = cx.host("dict.items", rt.operand, type_=t)
+    count = cx.scalar("list.len", pairs)
+
+    def get(i: AbsVal) -> AbsVal:
+        value = cx.host("list.get", pairs, operators.scalar_operand(cx, i), type_=t.elem, label="entry")
+        return from_operand(cx, value, t.elem, Tup((None, rt.example)))
+
+    return Items(count, get, False)
+
+
+def _choice_slice(cx: Context, o: Iter) -> Items:
+    """modules[a:b:c] with run-time bounds: a range of indices into the modules."""
+    listed = cx.host("list.range", 0, len(o.parts), 1)
+    from torch2cpp.binding.containers import slice_operands
+
+    bounds = slice_operands(cx, o.extra)
+    assert bounds is not None
+    chosen = cx.host("list.slice", listed, *bounds, type_=listed.type)
+    count = cx.scalar("list.len", chosen)
+
+    def get(i: AbsVal) -> AbsVal:
+        index = cx.scalar("list.get", chosen, operators.scalar_operand(cx, i))
+        return Iter("choice", o.parts, index)
+
+    return Items(count, get, False)
+
+
+def _least(cx: Context, counts: list[Static | Host]) -> Static | Host:
+    static = [c.value for c in counts if isinstance(c, Static)]
+    hosts = [c for c in counts if isinstance(c, Host)]
+    if not hosts:
+        return Static(min(static, default=0))
+    out = hosts[0]
+    for c in [*hosts[1:], *([Static(min(static))] if static else [])]:
+        smaller = cx.scalar("min", out.operand, operators.scalar_operand(cx, c))
+        pairs = zip(out.hints or DEFAULT_HINTS, operators.hints_of(c) or DEFAULT_HINTS)
+        smaller.hints = tuple(min(a, b) for a, b in pairs)
+        out = smaller
+    return out
+
+
+def _zip_items(cx: Context, parts: list[Items]) -> Items:
+    count = _least(cx, [p.count for p in parts])
+    # With one part of known length, its items may be modules: unrolling stays possible, guarded by the count.
+    known = all(p.known for p in parts)
+    return Items(
+        count, lambda i: Tup(tuple(p.get(i) for p in parts)), known, all(p.prefers_loop for p in parts)
+    )
+
+
+def known_items(cx: Context, v: AbsVal) -> list[AbsVal] | None:
+    """All items of an iterable whose length is known; None otherwise."""
+    o = resolve(cx, v)
+    if isinstance(o, Iter) and o.kind == "generator":
+        from torch2cpp.binding.comprehensions import generator_items
+
+        return generator_items(cx, o)
+    if isinstance(o, Rt | RangeVal) or (isinstance(o, Host) and o.type == STR):
+        return None
+    items = items_of(cx, v)
+    if not items.known or not isinstance(items.count, Static):
+        return None
+    return [items.get(Static(i)) for i in range(items.count.value)]
+
+
+def unpack(cx: Context, v: AbsVal, count: int, star: int | None) -> list[AbsVal]:
+    """The values for `a, b, *rest = v`."""
+    from torch2cpp.binding.containers import new_list
+
+    o = resolve(cx, v)
+    elems = elements(cx, v)
+    if elems is None:
+        if isinstance(o, Rt) and isinstance(o.type, ListType | OptionalType):
+            return _unpack_run_time(cx, v, count, star)
+        items = items_of(cx, v)
+        if not isinstance(items.count, Static):
+            return _unpack_counted(cx, items, count, star)
+        elems = [items.get(Static(i)) for i in range(items.count.value)]
+    if star is None:
+        if len(elems) != count:
+            _wrong_count(cx, len(elems), count)
+        return elems
+    if len(elems) < count - 1:
+        cx.raise_(ValueError, f"not enough values to unpack (expected at least {count - 1}, got {len(elems)})")
+    tail = count - 1 - star
+    middle = elems[star : len(elems) - tail]
+    return [*elems[:star], new_list(cx, middle, cx.site(None)), *elems[len(elems) - tail :]]
+
+
+def _wrong_count(cx: Context, have: int, want: int) -> None:
+    if have > want:
+        cx.raise_(ValueError, f"too many values to unpack (expected {want})")
+    cx.raise_(ValueError, f"not enough values to unpack (expected {want}, got {have})")
+
+
+def _unpack_run_time(cx: Context, v: AbsVal, count: int, star: int | None) -> list[AbsVal]:
+    if star is not None:
+        from torch2cpp.binding.containers import get_item
+        from torch2cpp.binding.expressions import make_slice
+
+        tail = count - 1 - star
+        end = Static(-tail if tail else None)
+        head = [get_item(cx, v, Static(i)) for i in range(star)]
+        middle = get_item(cx, v, make_slice([Static(star), end, Static(None)]))
+        return [*head, middle, *(get_item(cx, v, Static(i - tail)) for i in range(tail))]
+    return _unpack_counted(cx, items_of(cx, v), count, None)
+
+
+def _unpack_counted(cx: Context, items: Items, count: int, star: int | None) -> list[AbsVal]:
+    """A run-time number of items for a fixed number of names: checked at run time."""
+    from torch2cpp.binding.control import branch
+
+    assert isinstance(items.count, Host) and star is None
+    wrong = cx.host("ne", items.count.operand, count, label="wrong_count")
+
+    def fail() -> AbsVal:
+        few = cx.host("lt", items.count.operand, count)  # type: ignore[union-attr]
+
+        def too_few() -> AbsVal:
+            n = cx.host("str", items.count.operand)  # type: ignore[union-attr]
+            text = cx.host("str.add", f"not enough values to unpack (expected {count}, got ", n)
+            cx.raise_(ValueError, cx.host("str.add", text, ")"))
+
+        def too_many() -> AbsVal:
+            cx.raise_(ValueError, f"too many values to unpack (expected {count})")
+
+        return branch(cx, few, too_few, too_many, "count", cx.span)
+
+    branch(cx, wrong, fail, lambda: Static(None), "count", cx.span)
+    return [items.get(Static(i)) for i in range(count)]
+
+
+def to_run_time_list(cx: Context, v: AbsVal) -> Rt:
+    """Any iterable as a new run-time list."""
+    elems = known_items(cx, v)
+    if elems is not None:
+        elem: Type | None = NEVER
+        for e in elems:
+            try:
+                elem = join(elem, type_of(cx, e)) if elem is not None else None
+            except NoType:
+                elem = None
+        if elem is None:
+            cx.refuse("T2C110", f"{describe(cx, v)} as a run-time list", "use values of one type")
+        t = ListType(elem)
+        value = cx.host("list.new", *(to_operand(cx, e, elem) for e in elems), type_=t, label="list")
+        return Rt(value, t, example=elems[0] if elems else None)
+    from torch2cpp.binding.comprehensions import collect
+
+    out = resolve(cx, collect(cx, v))
+    assert isinstance(out, Rt)
+    return out

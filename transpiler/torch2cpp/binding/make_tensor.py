@@ -1,0 +1,148 @@
+"""`torch.tensor(data)` and its like."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from torch2cpp.binding.aten import call_aten, elements
+from torch2cpp.binding.context import Context, tensor_type
+from torch2cpp.binding.convert import is_scalar, resolve, to_operand, type_of
+from torch2cpp.binding.meta import fresh_sym
+from torch2cpp.binding.values import AbsVal, Dim, Host, Meta, Rt, Static, Tensor, Tup
+from torch2cpp.hostir.ops import HostOp
+from torch2cpp.hostir.types import BOOL, COMPLEX, FLOAT, INT, ListType, NeverType, ScalarType, TupleType, Type
+
+_DTYPES = {BOOL: torch.bool, INT: torch.int64, FLOAT: torch.float32, COMPLEX: torch.complex64}
+
+
+def tensor_from_data(cx: Context, data: AbsVal, dtype: torch.dtype | None) -> Tensor | None:
+    """A tensor from scalars or nested sequences; None if the data is of another kind."""
+    if isinstance(data, Static) and _plain(data.value):
+        made = torch.tensor(data.value, dtype=dtype)
+        if made.dim() == 0:
+            out = call_aten(cx, "full", [Tup(()), Static(made.item())], {"dtype": Static(made.dtype)}, label="tensor")
+            assert isinstance(out, Tensor)
+            return out
+        # A fresh copy each time, as in Python: the constant itself is never written.
+        fresh = call_aten(cx, "clone", [cx.weight(_constant(cx, made))], label="tensor")
+        assert isinstance(fresh, Tensor)
+        return fresh
+    obj = resolve(cx, data)
+    if isinstance(obj, Tensor):
+        if dtype is not None and dtype != obj.meta.dtype:
+            return _tensor(call_aten(cx, "to", [obj, Static(dtype), Static(False), Static(True)]))
+        return _tensor(call_aten(cx, "clone", [obj]))
+    if is_scalar(obj):
+        assert isinstance(obj, Host)
+        return _emit(cx, obj.operand, dtype or _DTYPES[obj.type], ())
+    found = _shape(cx, data)
+    if found is None:
+        return None
+    dims, kind = found
+    if isinstance(kind, torch.dtype):
+        return _stacked(cx, data, dtype or kind)
+    target = dtype or _DTYPES.get(kind, torch.float32)  # type: ignore[arg-type]
+    want: Type = kind
+    for _ in dims:
+        want = ListType(want)
+    return _emit(cx, _nested(cx, data, want), target, dims)
+
+
+def _plain(value: Any) -> bool:
+    if isinstance(value, list | tuple):
+        return all(map(_plain, value))
+    return isinstance(value, bool | int | float | complex) or type(value).__module__ == "numpy"
+
+
+def _constant(cx: Context, made: torch.Tensor) -> torch.Tensor:
+    """The same constant at one place of the program is one weight in every round."""
+    for name, t in cx.weights.items():
+        if name.startswith("constants.") and t.dtype == made.dtype and t.shape == made.shape and torch.equal(t, made):
+            return next(x for x in cx.keep if isinstance(x, torch.Tensor) and cx.weight_names.get(id(x)) == name)
+    cx.keep.append(made)
+    return made
+
+
+def _tensor(v: AbsVal) -> Tensor:
+    assert isinstance(v, Tensor)
+    return v
+
+
+def _emit(cx: Context, operand: Any, dtype: torch.dtype, dims: tuple[Dim, ...]) -> Tensor:
+    meta = Meta(dtype, dims)
+    v = cx.value(tensor_type(meta), "tensor")
+    cx.emit(HostOp(v, "tensor.make", (operand, dtype), cx.span))
+    cx.mark("host")
+    return Tensor(v, meta)
+
+
+def _shape(cx: Context, data: AbsVal) -> tuple[tuple[Dim, ...], Any] | None:
+    """Sizes of nested sequences and the scalar type inside (a dtype if tensors are inside)."""
+    obj = resolve(cx, data)
+    if isinstance(obj, Tensor):
+        return (obj.meta.dims, obj.meta.dtype)
+    if is_scalar(obj):
+        t = type_of(cx, obj)
+        return ((), t) if isinstance(t, ScalarType) and t.kind != "str" else None
+    if isinstance(obj, Rt):
+        return _rt_shape(cx, obj.type, 0)
+    elems = elements(cx, data)
+    if elems is None:
+        return None
+    inner = [_shape(cx, e) for e in elems]
+    if not inner:
+        return ((0,), FLOAT)
+    if any(i is None for i in inner):
+        return None
+    shapes = [i for i in inner if i is not None]
+    kinds = [k for _, k in shapes]
+    kind = next((k for k in kinds if isinstance(k, torch.dtype)), None) or (
+        FLOAT if FLOAT in kinds else INT if INT in kinds else kinds[0]
+    )
+    return ((len(elems), *shapes[0][0]), kind)
+
+
+def _rt_shape(cx: Context, t: Type, depth: int) -> tuple[tuple[Dim, ...], Any] | None:
+    if isinstance(t, ScalarType):
+        return ((), t)
+    if isinstance(t, NeverType):
+        return ((), FLOAT)
+    if isinstance(t, ListType):
+        inner = _rt_shape(cx, t.elem, depth + 1)
+        return None if inner is None else ((fresh_sym(cx, ("list", depth, cx.site(None))), *inner[0]), inner[1])
+    if isinstance(t, TupleType) and t.elems:
+        inner = _rt_shape(cx, t.elems[0], depth + 1)
+        return None if inner is None else ((len(t.elems), *inner[0]), inner[1])
+    return None
+
+
+def _nested(cx: Context, data: AbsVal, want: Type) -> Any:
+    """The data as nested run-time lists."""
+    obj = resolve(cx, data)
+    if isinstance(obj, Rt):
+        return obj.operand
+    if is_scalar(obj) or not isinstance(want, ListType):
+        return to_operand(cx, obj, want)
+    elems = elements(cx, data) or []
+    return cx.host("list.new", *(_nested(cx, e, want.elem) for e in elems), type_=want, label="data")
+
+
+def _stacked(cx: Context, data: AbsVal, dtype: torch.dtype | None) -> Tensor | None:
+    """torch.tensor over 0-d tensors: reads each one, as eager does."""
+    elems = elements(cx, data)
+    if elems is None:
+        return None
+    parts: list[AbsVal] = []
+    for e in elems:
+        o = resolve(cx, e)
+        if isinstance(o, Tensor):
+            if o.rank != 0:
+                return None
+            from torch2cpp.binding.aten import scalar_item
+
+            parts.append(scalar_item(cx, o))
+        else:
+            parts.append(o)
+    return tensor_from_data(cx, Tup(tuple(parts)), dtype)

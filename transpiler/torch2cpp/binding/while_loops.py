@@ -1,0 +1,108 @@
+"""`while`: a loop; unrolled only where its condition is static and something in it must be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import libcst as cst
+
+from torch2cpp.binding.context import Context, Label, Restart
+from torch2cpp.binding.control import branch, labelled
+from torch2cpp.binding.expressions import condition
+from torch2cpp.binding.for_loops import MAX_UNROLL, _iteration, _iteration_names
+from torch2cpp.binding.loops import LoopPlan, run_loop
+from torch2cpp.binding.optional import narrow, refinements
+from torch2cpp.binding.values import NONE, AbsVal, Host, Static
+
+
+def run_while(cx: Context, node: cst.While) -> None:
+    """Runs a `while` statement."""
+    from torch2cpp.binding.statements import run_body
+
+    key = cx.site(node)
+    orelse = None if node.orelse is None else (lambda: run_body(cx, node.orelse.body))
+    if key in cx.facts.unrolled:
+        _unrolled(cx, node, orelse)
+        return
+
+    def body(_: Host | None) -> None:
+        cond = condition(cx, node.test)
+        if isinstance(cond, Static):
+            if not cond.value:
+                _run_out(cx, orelse)
+        else:
+            true, false = refinements(cx, cond)
+
+            def stop() -> AbsVal:
+                narrow(cx.state, cx, false)
+                _run_out(cx, orelse)
+                return NONE
+
+            branch(cx, cond.operand, lambda: narrow(cx.state, cx, true), stop, "while", cx.span)
+        run_body(cx, node.body)
+
+    with cx.label("break") as break_label, cx.label("continue") as continue_label:
+
+        def inside(index: Host | None) -> None:
+            with cx.in_loop(break_label, continue_label):
+                body(index)
+
+        plan = LoopPlan(
+            key,
+            cx.span,
+            None,
+            inside,
+            break_label,
+            continue_label,
+            static=_may_unroll(cx, node),
+            hints=(0, 1, 2),
+            local_names=_iteration_names(cx, node),
+        )
+        run_loop(cx, plan)
+
+
+def _run_out(cx: Context, orelse: Callable[[], None] | None) -> None:
+    """The condition is false: the else clause runs, then the loop is left."""
+    label = cx.frame.loops[-1][0]
+    if orelse is not None:
+        # break and continue in the else clause belong to the loop around this one
+        own = cx.frame.loops.pop()
+        try:
+            orelse()
+        finally:
+            cx.frame.loops.append(own)
+    cx.leave(label, NONE)
+
+
+def _may_unroll(cx: Context, node: cst.While) -> bool:
+    """Whether the condition is static on entry and not just `True`: then its iterations may be known."""
+    if isinstance(node.test, cst.Name) and node.test.value == "True" or isinstance(node.test, cst.Integer):
+        return False
+    probe = cx.probe(lambda: condition(cx, node.test))
+    return isinstance(probe, Static)
+
+
+def _unrolled(cx: Context, node: cst.While, orelse: Callable[[], None] | None) -> None:
+    from torch2cpp.binding.statements import run_body
+
+    def whole(out: Label) -> AbsVal:
+        for i in range(MAX_UNROLL):
+            cond = condition(cx, node.test)
+            if not isinstance(cond, Static):
+                cx.refuse(
+                    "T2C122",
+                    "this while loop must be unrolled, since its body uses the iteration to pick modules or to "
+                    "change a tensor's rank, but its condition depends on data",
+                    "iterate over the modules with a for loop and break out of it on the data",
+                )
+            if not cond.value:
+                if orelse is not None:
+                    orelse()
+                return NONE
+            _iteration(cx, i, out, lambda: run_body(cx, node.body))
+        cx.refuse("T2C121", "a while loop would have to be unrolled too often", "make its condition depend on data")
+
+    labelled(cx, "while", whole, cx.span)
+
+
+__all__ = ["Restart", "run_while"]
