@@ -1,0 +1,38 @@
+"""The branch counter that the tests of models rely on."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from branch_coverage import Trace, missed
+from model_files import load_model_file
+
+CASES = {
+    "both ways of an if": ("if x > 0:\n    x = -x\nreturn x", [1, -1], []),
+    "an if that is never true": ("if x > 9:\n    x = -x\nreturn x", [1], ["never True", "never runs"]),
+    "a loop that never ends early": (
+        "for i in range(x):\n    if i == 7:\n        break",
+        [3],
+        ["never True", "never runs"],
+    ),
+    "a loop that always runs": ("while x > 0:\n    x -= 1", [2], []),
+    "one operand of an and": ("return x > 0 and x < 5", [1], ["never False"]),
+    "a conditional expression": ("return 1 if x else 2", [1], ["never False"]),
+    "a test for None": ("return 0 if x is None else x", [1], ["never True"]),
+    "a condition in a comprehension": ("return [i for i in range(x) if i > 1]", [2], ["never True"]),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_missed(case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("model_files.ROOT", tmp_path)
+    body, arguments, want = CASES[case]
+    path = tmp_path / "model.py"
+    path.write_text("def model(x):\n" + textwrap.indent(body, "    ") + "\n")
+    module = load_model_file(path).module
+    trace = Trace(str(path))
+    trace.watch(lambda: [module.model(argument) for argument in arguments])
+    assert sorted(m.what for m in missed(trace)) == want
