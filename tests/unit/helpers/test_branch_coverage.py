@@ -13,7 +13,7 @@ from model_files import load_model_file
 CASES = {
     "both ways of an if": ("if x > 0:\n    x = -x\nreturn x", [1, -1], []),
     "an if that is never true": ("if x > 9:\n    x = -x\nreturn x", [1], ["never True", "never runs"]),
-    "a loop that never ends early": (
+    "a loop without its break": (
         "for i in range(x):\n    if i == 7:\n        break",
         [3],
         ["never True", "never runs"],
