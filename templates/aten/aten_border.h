@@ -46,6 +46,10 @@ Tensors borrow(const std::tuple<T...>& tensors) {
 }
 
 inline torch::stable::Tensor own(at::Tensor tensor) {
+  // Code beyond the C ABI reads the storage as it is.
+  if (tensor.is_conj() || tensor.is_neg()) {
+    tensor = tensor.resolve_conj().resolve_neg();
+  }
   return torch::stable::Tensor(
       torch::aot_inductor::tensor_pointer_to_tensor_handle(new at::Tensor(std::move(tensor))));
 }

@@ -1,0 +1,58 @@
+// Between the host's tensors and code that AOTInductor generated; C ABI only.
+#pragma once
+
+#include <torch/csrc/inductor/aoti_torch/c/shim.h>
+#include <torch/csrc/stable/tensor.h>
+
+#include <array>
+#include <cstdint>
+#include <initializer_list>
+
+#include <torch2cpp/errors.h>
+#include <torch2cpp/shim.h>
+
+namespace torch2cpp::aoti {
+
+// The sizes of a tensor, or null when it has another dtype or rank than the code was compiled for.
+inline const int64_t* sizes(const torch::stable::Tensor& tensor, int32_t dtype, int64_t rank) {
+  static constexpr std::array<int64_t, 1> kNone{};
+  int32_t actual_dtype = 0;
+  int64_t actual_rank = 0;
+  int64_t* out = nullptr;
+  check(aoti_torch_get_dtype(tensor.get(), &actual_dtype));
+  check(aoti_torch_get_dim(tensor.get(), &actual_rank));
+  if (actual_dtype != dtype || actual_rank != rank) {
+    return nullptr;
+  }
+  check(aoti_torch_get_sizes(tensor.get(), &out));
+  return rank == 0 ? kNone.data() : out;
+}
+
+// A new handle to a tensor with the strides the code was compiled for: the same storage where it has
+// them, otherwise a copy.
+inline AtenTensorHandle input(const torch::stable::Tensor& tensor, const int64_t* sizes,
+                              std::initializer_list<int64_t> strides) {
+  int64_t* actual = nullptr;
+  check(aoti_torch_get_strides(tensor.get(), &actual));
+  bool same = true;
+  bool empty = false;
+  for (size_t i = 0; i < strides.size(); ++i) {
+    empty = empty || sizes[i] == 0;
+    same = same && (sizes[i] == 1 || actual[i] == strides.begin()[i]);
+  }
+  AtenTensorHandle out = nullptr;
+  if (same || empty) {
+    check(aoti_torch_new_tensor_handle(tensor.get(), &out));
+    return out;
+  }
+  int32_t dtype = 0;
+  check(aoti_torch_get_dtype(tensor.get(), &dtype));
+  check(aoti_torch_empty_strided(static_cast<int64_t>(strides.size()), sizes, strides.begin(), dtype,
+                                 aoti_torch_device_type_cpu(), -1, &out));
+  const torch::stable::Tensor copy(out);
+  check(aoti_torch_copy_(copy.get(), tensor.get(), 0));
+  check(aoti_torch_new_tensor_handle(copy.get(), &out));
+  return out;
+}
+
+}  // namespace torch2cpp::aoti

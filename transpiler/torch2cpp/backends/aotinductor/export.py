@@ -1,0 +1,65 @@
+"""A region as an ExportedProgram in which every varying dimension stays symbolic."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, final
+
+import torch
+
+from torch2cpp.hostir.ops import HostOp
+from torch2cpp.hostir.program import Region
+from torch2cpp.hostir.types import TensorType
+from torch2cpp.regions.as_graph import GRAPH_OPS, as_graph
+
+Sample = tuple[Any, ...]
+
+
+@final
+class NotExportable(Exception):  # noqa: N818 - a reason to refuse, not an error
+    """torch.export or Inductor does not take the region; the message is one line."""
+
+
+def short_reason(error: BaseException) -> str:
+    """The first telling line of an error of torch's, without its advice."""
+    lines = [line.strip(" -") for line in str(error).splitlines() if line.strip()]
+    telling = next((x for x in lines if "specialized it to be a constant" in x), lines[0] if lines else "")
+    telling = re.sub(r"For more information.*|If you're using.*", "", telling).strip()
+    return f"{type(error).__name__}: {telling}"[:200]
+
+
+def pick_example(region: Region, samples: Sequence[Sample]) -> Sample:
+    """The first sample whose varying dimensions all exceed 1: 0 and 1 would be taken for constants."""
+
+    def general(sample: Sample) -> bool:
+        return all(
+            size is not None or value.shape[dim] > 1
+            for value, p in zip(sample, region.params)
+            if isinstance(p.type, TensorType)
+            for dim, size in enumerate(p.type.dims)
+        )
+
+    found = next(filter(general, samples), None)
+    if found is None:
+        raise NotExportable("no sample input with every varying dimension above 1")
+    return found
+
+
+def export(region: Region, weights: Mapping[str, torch.Tensor], example: Sample) -> torch.export.ExportedProgram:
+    """Exports with `Dim.DYNAMIC`, which refuses where `Dim.AUTO` would bake a size in. Raises NotExportable."""
+    for op in region.body:
+        if isinstance(op, HostOp) and op.name not in GRAPH_OPS:
+            raise NotExportable(f"host operation {op.name} inside the region")
+    # Weights come contiguous from the file, whatever they were in Python.
+    graph = as_graph(region, {w.name: weights[w.name].detach().contiguous() for w in region.weights()})
+    shapes = tuple(
+        {dim: torch.export.Dim.DYNAMIC for dim, size in enumerate(p.type.dims) if size is None}
+        for p in region.params
+        if isinstance(p.type, TensorType)
+    )
+    try:
+        with torch.no_grad():
+            return torch.export.export(graph, example, dynamic_shapes=shapes, strict=False)
+    except Exception as error:  # any failure of the exporter is a reason to take another backend
+        raise NotExportable(short_reason(error)) from error

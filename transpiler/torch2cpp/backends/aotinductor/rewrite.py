@@ -1,0 +1,105 @@
+"""Inductor's wrapper, cut down to its kernels and its run function.
+
+As generated, two wrappers do not link into one program: the kernels are `extern "C"` with equal
+names. Here the kernels become local to a namespace of the region, and the model class, which
+carries the machinery for loading shared objects, gives way to a struct with the weights.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import final
+
+from torch2cpp.backends.aotinductor.export import NotExportable
+from torch2cpp.backends.aotinductor.generate import MODEL
+
+_RUN_START = f"void AOTInductorModel{MODEL}::run_impl("
+_RUN_END = f"}} // AOTInductorModel{MODEL}::run_impl"
+_INCLUDES = ("aoti_include/cpu.h", "cpp_prefix.h", f'"{MODEL}.h"')
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class RegionCode:
+    """The parts of a region's generated code, ready for its namespace."""
+
+    #: `CACHE_TORCH_DTYPE(float32);` and the like.
+    cached: str
+    kernels: str
+    #: Body of `run(inputs, outputs)`, between its braces.
+    run: str
+    #: Weight slots in the order the code numbers its constants.
+    constants: tuple[int, ...]
+
+
+def rewrite(wrapper: str) -> RegionCode:
+    """Cuts the text apart. Raises NotExportable where it holds what is not known here."""
+    start, end = wrapper.find(_RUN_START), wrapper.find(_RUN_END)
+    if start < 0 or end < 0:
+        raise NotExportable("Inductor's code has another form than expected")
+    run = wrapper[wrapper.index(") {", start) + 3 : end]
+    tail = wrapper[end + len(_RUN_END) :].split("} // namespace torch::aot_inductor", 1)
+    for include in re.findall(r"^#include (.*)$", wrapper, re.MULTILINE):
+        if not any(known in include for known in _INCLUDES):
+            raise NotExportable(f"Inductor's code includes {include}")
+    kernels = re.sub(r"^#include .*$", "", tail[1] if len(tail) == 2 else "", flags=re.MULTILINE)
+    kernels = _local_kernels(kernels)
+    if re.search(r"\bproxy_executor\b", run):
+        raise NotExportable(_needs_executor(run))
+    cached = "\n".join(re.findall(r"^CACHE_TORCH_\w+\(\w+\);$", wrapper, re.MULTILINE))
+    constants = _constants(wrapper, run)
+    return RegionCode(cached, _limited_threads(kernels).strip("\n"), _plain_run(run).strip("\n"), constants)
+
+
+def raises_in_parallel(wrapper: str) -> bool:
+    """Whether a kernel may raise inside a parallel section, which would end the program."""
+    kernels = wrapper.partition(_RUN_END)[2].split('extern "C"')
+    return any("#pragma omp parallel" in k and "AOTI_TORCH_CHECK(" in k for k in kernels)
+
+
+def _local_kernels(text: str) -> str:
+    out, kernels = re.subn(r'^extern "C"\s+void\s+', "static void ", text, flags=re.MULTILINE)
+    if 'extern "C"' in out:
+        raise NotExportable(f"Inductor's code exports more than its {kernels} kernels")
+    return out
+
+
+def _limited_threads(text: str) -> str:
+    """The machine that compiles says how many threads at most; the program may run with fewer."""
+    return re.sub(
+        r"#pragma omp parallel num_threads\((\d+)\)",
+        r"#pragma omp parallel num_threads(std::min(\1, omp_get_max_threads()))",
+        text,
+    )
+
+
+def _constants(wrapper: str, run: str) -> tuple[int, ...]:
+    count = len(re.findall(r"constants_info_\[\d+\]\.name = ", wrapper))
+    names = dict(re.findall(r'constants_info_\[(\d+)\]\.name = "(\w+)";', wrapper))
+    out = []
+    for i in range(count):
+        slot = re.fullmatch(r"w(\d+)", names.get(str(i), ""))
+        if slot is None:
+            raise NotExportable(f"Inductor made a constant of its own: {names.get(str(i))}")
+        out.append(int(slot[1]))
+    return tuple(out)
+
+
+def _plain_run(run: str) -> str:
+    """Without what the class did: checks that an environment variable turns on, and the kernels' table."""
+    run = re.sub(r"^\s*__check_inputs_outputs\(.*?\);\n", "", run, flags=re.MULTILINE)
+    run = re.sub(r"^.*auto& kernels = static_cast<AOTInductorModelKernels&>.*\n", "", run, flags=re.MULTILINE)
+    # Inputs are laid out by the caller; what an operator returns is checked, always: the code was
+    # generated for those strides.
+    run = re.sub(r"^\s*if \(_check_aoti_runtime_check_inputs_env\(\)\) \{ assert_size_stride\(arg.*\n", "", run,
+                 flags=re.MULTILINE)  # fmt: skip
+    run = run.replace("if (_check_aoti_runtime_check_inputs_env()) { assert_size_stride(", "{ assert_size_stride(")
+    if "_check_aoti_runtime_check_inputs_env" in run or "kernels." in run:
+        raise NotExportable("Inductor's code has another form than expected")
+    return run.replace("this->device_idx_", "kDevice").replace("constants_->at(", "constants.at(")
+
+
+def _needs_executor(run: str) -> str:
+    called = re.search(r"// Topologically Sorted Source Nodes: .*Original ATen: \[(.*?)\]", run)
+    return f"an operator without an entry in the C ABI{f' (among {called[1]})' if called else ''}"
