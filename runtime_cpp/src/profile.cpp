@@ -1,8 +1,8 @@
-#include <torch2cpp/profile.h>
-
 #include <algorithm>
 #include <map>
 #include <mutex>
+
+#include <torch2cpp/profile.h>
 
 namespace torch2cpp {
 namespace {

@@ -24,7 +24,7 @@
 
 namespace torch2cpp {
 
-// Adds two elements, for sum(); specialised where `add` does not fit.
+// sum(list): `static auto of(const List<T>&)`.
 template <class T>
 struct Sum;
 
@@ -191,18 +191,12 @@ class List {
     return out;
   }
 
-  auto sum() const {
-    auto total = Sum<T>::start();
-    for (std::size_t i = 0; i < items_->size(); ++i) {
-      total = Sum<T>::add(total, (*items_)[i]);
-    }
-    return total;
-  }
+  auto sum() const { return Sum<T>::of(*this); }
   T min() const {
-    return extreme("min", [](const T& a, const T& b) { return a < b; });
+    return extreme("min", [](const T& a, const T& b) { return Order<T>::less(a, b); });
   }
   T max() const {
-    return extreme("max", [](const T& a, const T& b) { return b < a; });
+    return extreme("max", [](const T& a, const T& b) { return Order<T>::less(b, a); });
   }
   bool any() const {
     return std::any_of(items_->begin(), items_->end(), [](const T& x) { return truth(x); });
@@ -302,14 +296,23 @@ inline List<int64_t> range(int64_t stop) { return range(0, stop, 1); }
 
 template <Number T>
 struct Sum<T> {
-  using Total = std::conditional_t<Real<T>, double, int64_t>;
-  static Total start() { return 0; }
-  static Total add(Total a, T b) { return torch2cpp::add(a, b); }
+  static auto of(const List<T>& xs) {
+    std::conditional_t<Real<T>, double, int64_t> total = 0;
+    for (const T x : xs) {
+      total = add(total, x);
+    }
+    return total;
+  }
 };
 template <class T>
 struct Sum<List<T>> {
-  static List<T> start() { return {}; }
-  static List<T> add(const List<T>& a, const List<T>& b) { return a.concat(b); }
+  static List<T> of(const List<List<T>>& xs) {
+    List<T> total;
+    for (const List<T>& x : xs) {
+      total.extend(x);
+    }
+    return total;
+  }
 };
 
 template <class T>

@@ -30,6 +30,12 @@ struct Equality {
   static bool of(const A& a, const B& b) { return a == b; }
 };
 
+// x < y: `static bool less(const T&, const T&)`.
+template <class T>
+struct Order {
+  static bool less(const T& a, const T& b) { return a < b; }
+};
+
 // hash(x) for keys of dicts and members of sets: `static size_t of(const T&)`.
 template <class T>
 struct Hash {

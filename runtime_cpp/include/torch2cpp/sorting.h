@@ -57,7 +57,7 @@ std::vector<std::size_t> sorted_order(const Keys& keys, bool reverse) {
   using Key = typename Keys::value_type;
   std::vector<std::size_t> order(keys.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  const auto less = [&](std::size_t a, std::size_t b) { return keys[a] < keys[b]; };
+  const auto less = [&](std::size_t a, std::size_t b) { return Order<Key>::less(keys[a], keys[b]); };
   // Reversing before and after keeps equal elements in their order.
   if (reverse) {
     std::reverse(order.begin(), order.end());
