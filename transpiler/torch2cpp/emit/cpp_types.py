@@ -70,11 +70,10 @@ class CppTypes:
     """Spells types; hands out the names of generated structs.
 
     Two record types with the same Python name and different fields are different structs.
-    `tensor` and `runtime` are how the file at hand writes the tensor type and the runtime's
-    namespace: the public header spells both out.
     """
 
-    def __init__(self, structs: dict[StructType, dict[str, Type]], taken: set[str]) -> None:
+    def __init__(self, structs: dict[StructType, dict[str, Type]], taken: set[str], namespace: str = "") -> None:
+        self.namespace = namespace
         self._names = Scope(taken)
         self._structs: dict[StructType, Record] = {}
         self._records: dict[tuple[object, ...], Record] = {}
@@ -108,6 +107,10 @@ class CppTypes:
                 spell(field, self)
         return self.record(t).cpp_name
 
+    def qualified(self, t: RecordType | StructType) -> str:
+        """The C++ name with its namespace, for use outside of it."""
+        return f"{self.namespace}::{self.name_of(t)}"
+
     def _record(self, name: str, kind: Literal["dict", "namedtuple", "object", "struct"],
                 fields: tuple[tuple[str, Type], ...]) -> Record:  # fmt: skip
         scope = Scope()
@@ -127,7 +130,8 @@ class _NoRecords:
 
 
 def spell(t: Type, names: CppTypes | _NoRecords, tensor: str = "Tensor", runtime: str = "py") -> str:
-    """The C++ type of a variable.
+    """The C++ type of a variable; `tensor` and `runtime` are how the file at hand writes the tensor type
+    and the runtime's namespace: the public header spells both out.
 
     >>> types = CppTypes({}, set())
     >>> spell(ListType(OptionalType(ScalarType("int"))), types)

@@ -70,5 +70,5 @@ def constant(value: object) -> str:
 
 
 def dtype(value: torch.dtype) -> str:
-    """An enumerator of the ABI-stable ScalarType."""
-    return f"torch::headeronly::ScalarType::{DTYPES[value]}"
+    """An enumerator of the ABI-stable ScalarType, as host programs spell it."""
+    return f"py::ScalarType::{DTYPES[value]}"

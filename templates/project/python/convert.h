@@ -1,0 +1,406 @@
+// Values between Python and C++, by kind: tensors are shared, never copied.
+#pragma once
+
+#include <pybind11/complex.h>
+#include <pybind11/pybind11.h>
+
+#include <array>
+#include <cstddef>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include <torch/csrc/inductor/aoti_torch/c/shim.h>
+#include <torch/csrc/stable/tensor.h>
+
+#include <torch2cpp/kinds.h>
+#include <torch2cpp/shim.h>
+
+namespace torch2cpp::python {
+
+namespace pb = pybind11;
+
+// PyTorch's own hand-over of tensors as pointers.
+struct TorchBorder {
+  pb::object to_pointer, from_pointer, tensor_class;
+
+  static const TorchBorder& get() {
+    // Never destroyed: the interpreter may be gone by then.
+    static const TorchBorder* const border = [] {
+      const pb::module_ torch = pb::module_::import("torch");
+      const pb::object aoti = torch.attr("_C").attr("_aoti");
+      return new TorchBorder{aoti.attr("unsafe_alloc_void_ptr_from_tensor"),
+                             aoti.attr("alloc_tensor_by_stealing_from_void_ptr"), torch.attr("Tensor")};
+    }();
+    return *border;
+  }
+};
+
+inline std::string type_name(pb::handle value) { return pb::str(pb::type::of(value).attr("__name__")); }
+
+[[noreturn]] inline void unexpected(const std::string& where, const char* expected, pb::handle value) {
+  throw pb::type_error(where + ": expected " + expected + ", got " + type_name(value));
+}
+
+template <class K>
+struct Convert;
+
+template <class K>
+typename K::type from_python(pb::handle value, const std::string& where) {
+  return Convert<K>::from(value, where);
+}
+template <class K>
+pb::object to_python(const typename K::type& value) {
+  return Convert<K>::to(value);
+}
+// Whether from_python can take a value; tells the members of a union apart.
+template <class K>
+bool fits(pb::handle value) {
+  return Convert<K>::fits(value);
+}
+
+template <>
+struct Convert<kind::Tensor> {
+  static bool fits(pb::handle value) { return pb::isinstance(value, TorchBorder::get().tensor_class); }
+  static torch::stable::Tensor from(pb::handle value, const std::string& where) {
+    if (!fits(value)) {
+      unexpected(where, "a tensor", value);
+    }
+    const pb::object capsule = TorchBorder::get().to_pointer(value);
+    return torch::stable::Tensor(reinterpret_cast<AtenTensorHandle>(PyCapsule_GetPointer(capsule.ptr(), nullptr)));
+  }
+  static pb::object to(const torch::stable::Tensor& tensor) {
+    AtenTensorHandle owned = nullptr;
+    check(aoti_torch_new_tensor_handle(tensor.get(), &owned));
+    const auto capsule = pb::reinterpret_steal<pb::object>(PyCapsule_New(owned, nullptr, nullptr));
+    return TorchBorder::get().from_pointer(capsule);
+  }
+};
+
+template <>
+struct Convert<kind::Bool> {
+  static bool fits(pb::handle value) { return pb::isinstance<pb::bool_>(value); }
+  static bool from(pb::handle value, const std::string& where) {
+    if (!fits(value)) {
+      unexpected(where, "bool", value);
+    }
+    return value.ptr() == Py_True;
+  }
+  static pb::object to(bool value) { return pb::bool_(value); }
+};
+
+// An Enum stands for its value, as it does in the transpiled program.
+inline pb::object plain(pb::handle value) {
+  return pb::hasattr(value, "_value_") && pb::hasattr(value, "_name_")
+             ? pb::object(value.attr("value"))
+             : pb::reinterpret_borrow<pb::object>(value);
+}
+
+template <>
+struct Convert<kind::Int> {
+  static bool fits(pb::handle value) {
+    const pb::object x = plain(value);
+    return pb::isinstance<pb::int_>(x) && !pb::isinstance<pb::bool_>(x);
+  }
+  static int64_t from(pb::handle value, const std::string& where) {
+    const pb::object x = plain(value);
+    if (!pb::isinstance<pb::int_>(x)) {
+      unexpected(where, "int", value);
+    }
+    const int64_t out = PyLong_AsLongLong(x.ptr());
+    if (PyErr_Occurred() != nullptr) {
+      throw pb::error_already_set();
+    }
+    return out;
+  }
+  static pb::object to(int64_t value) { return pb::int_(value); }
+};
+
+template <>
+struct Convert<kind::Float> {
+  static bool fits(pb::handle value) { return pb::isinstance<pb::float_>(plain(value)); }
+  static double from(pb::handle value, const std::string& where) {
+    const pb::object x = plain(value);
+    if (!pb::isinstance<pb::float_>(x) && !pb::isinstance<pb::int_>(x)) {
+      unexpected(where, "float", value);
+    }
+    return x.cast<double>();
+  }
+  static pb::object to(double value) { return pb::float_(value); }
+};
+
+template <>
+struct Convert<kind::Str> {
+  static bool fits(pb::handle value) { return pb::isinstance<pb::str>(plain(value)); }
+  static std::string from(pb::handle value, const std::string& where) {
+    if (!fits(value)) {
+      unexpected(where, "str", value);
+    }
+    return plain(value).cast<std::string>();
+  }
+  static pb::object to(const std::string& value) { return pb::str(value); }
+};
+
+template <>
+struct Convert<kind::Complex> {
+  static bool fits(pb::handle value) { return PyComplex_Check(value.ptr()) != 0; }
+  static std::complex<double> from(pb::handle value, const std::string&) { return value.cast<std::complex<double>>(); }
+  static pb::object to(std::complex<double> value) { return pb::cast(value); }
+};
+
+template <>
+struct Convert<kind::None> {
+  static bool fits(pb::handle value) { return value.is_none(); }
+  static std::monostate from(pb::handle value, const std::string& where) {
+    if (!fits(value)) {
+      unexpected(where, "None", value);
+    }
+    return {};
+  }
+  static pb::object to(std::monostate) { return pb::none(); }
+};
+
+template <class E>
+struct Convert<kind::Optional<E>> {
+  using T = typename kind::Optional<E>::type;
+  static bool fits(pb::handle value) { return value.is_none() || Convert<E>::fits(value); }
+  static T from(pb::handle value, const std::string& where) {
+    return value.is_none() ? T{} : T(Convert<E>::from(value, where));
+  }
+  static pb::object to(const T& value) { return value.has_value() ? Convert<E>::to(*value) : pb::object(pb::none()); }
+};
+
+// Lists and deques keep their elements in order; the C++ list is a copy, its tensors are shared.
+template <class E, bool Deque>
+struct ConvertList {
+  using T = torch2cpp::List<typename E::type>;
+  static bool fits(pb::handle value) {
+    if (!pb::isinstance<pb::sequence>(value) || pb::isinstance<pb::str>(value) ||
+        (!Deque && !pb::isinstance<pb::list>(value) && !pb::isinstance<pb::tuple>(value))) {
+      return false;
+    }
+    for (const pb::handle item : value) {
+      if (!Convert<E>::fits(item)) {
+        return false;
+      }
+    }
+    return true;
+  }
+  static T from(pb::handle value, const std::string& where) {
+    if (!pb::isinstance<pb::sequence>(value) || pb::isinstance<pb::str>(value)) {
+      unexpected(where, Deque ? "a deque" : "a list", value);
+    }
+    T out;
+    std::size_t i = 0;
+    for (const pb::handle item : value) {
+      out.append(Convert<E>::from(item, where + "[" + std::to_string(i++) + "]"));
+    }
+    return out;
+  }
+  static pb::object to(const T& value) {
+    pb::list out;
+    for (const auto& item : value.items()) {
+      out.append(Convert<E>::to(item));
+    }
+    return Deque ? pb::module_::import("collections").attr("deque")(out) : pb::object(out);
+  }
+};
+template <class E>
+struct Convert<kind::List<E>> : ConvertList<E, false> {};
+template <class E>
+struct Convert<kind::Deque<E>> : ConvertList<E, true> {};
+
+// Tuples, and lists of known length.
+template <bool List, class... E>
+struct ConvertTuple {
+  using T = std::tuple<typename E::type...>;
+  static bool fits(pb::handle value) {
+    if ((!pb::isinstance<pb::list>(value) && !pb::isinstance<pb::tuple>(value)) || pb::len(value) != sizeof...(E)) {
+      return false;
+    }
+    const auto items = pb::reinterpret_borrow<pb::sequence>(value);
+    std::size_t i = 0;
+    return (Convert<E>::fits(pb::object(items[i++])) && ...);
+  }
+  static T from(pb::handle value, const std::string& where) {
+    if (!pb::isinstance<pb::sequence>(value) || pb::len(value) != sizeof...(E)) {
+      throw pb::type_error(where + ": expected " + std::to_string(sizeof...(E)) + " values, got " + type_name(value));
+    }
+    const auto items = pb::reinterpret_borrow<pb::sequence>(value);
+    [[maybe_unused]] std::size_t i = 0;
+    const auto next = [&]<class K>(K*) {
+      const std::size_t at = i++;
+      return Convert<K>::from(pb::object(items[at]), where + "[" + std::to_string(at) + "]");
+    };
+    return T{next(static_cast<E*>(nullptr))...};
+  }
+  static pb::object to(const T& value) {
+    return [&]<std::size_t... I>(std::index_sequence<I...>) -> pb::object {
+      if constexpr (List) {
+        pb::list out;
+        (out.append(Convert<E>::to(std::get<I>(value))), ...);
+        return out;
+      } else {
+        return pb::make_tuple(Convert<E>::to(std::get<I>(value))...);
+      }
+    }(std::index_sequence_for<E...>{});
+  }
+};
+template <class... E>
+struct Convert<kind::Tuple<E...>> : ConvertTuple<false, E...> {};
+template <class... E>
+struct Convert<kind::FixedList<E...>> : ConvertTuple<true, E...> {};
+
+template <class K, class V>
+struct Convert<kind::Dict<K, V>> {
+  using T = typename kind::Dict<K, V>::type;
+  static bool fits(pb::handle value) {
+    if (!pb::isinstance<pb::dict>(value)) {
+      return false;
+    }
+    for (const auto& [key, item] : pb::reinterpret_borrow<pb::dict>(value)) {
+      if (!Convert<K>::fits(key) || !Convert<V>::fits(item)) {
+        return false;
+      }
+    }
+    return true;
+  }
+  static T from(pb::handle value, const std::string& where) {
+    if (!pb::isinstance<pb::dict>(value)) {
+      unexpected(where, "a dict", value);
+    }
+    T out;
+    for (const auto& [key, item] : pb::reinterpret_borrow<pb::dict>(value)) {
+      const std::string name = where + "[" + std::string(pb::repr(key)) + "]";
+      out.set(Convert<K>::from(key, name), Convert<V>::from(item, name));
+    }
+    return out;
+  }
+  static pb::object to(const T& value) {
+    pb::dict out;
+    for (const auto& [key, item] : value.items().items()) {
+      out[Convert<K>::to(key)] = Convert<V>::to(item);
+    }
+    return out;
+  }
+};
+
+template <class E>
+struct Convert<kind::Set<E>> {
+  using T = typename kind::Set<E>::type;
+  static bool fits(pb::handle value) { return pb::isinstance<pb::set>(value) || pb::isinstance<pb::frozenset>(value); }
+  static T from(pb::handle value, const std::string& where) {
+    if (!fits(value)) {
+      unexpected(where, "a set", value);
+    }
+    T out;
+    for (const pb::handle item : value) {
+      out.add(Convert<E>::from(item, "an element of " + where));
+    }
+    return out;
+  }
+  static pb::object to(const T& value) {
+    pb::set out;
+    for (const auto& item : value.unordered().items()) {
+      out.add(Convert<E>::to(item));
+    }
+    return out;
+  }
+};
+
+// What a result of a user's class comes back as: a NamedTuple or a plain class of that name and its fields.
+pb::object python_class(const std::string& name, const std::string& form, const pb::list& fields);
+
+template <class S>
+struct ConvertStruct {
+  using F = Fields<S>;
+  using Kinds = typename F::kinds;
+  static constexpr std::size_t count = F::names.size();
+
+  static pb::object field(pb::handle value, const char* name) {
+    return pb::isinstance<pb::dict>(value) ? pb::object(pb::reinterpret_borrow<pb::dict>(value)[name])
+                                           : pb::object(value.attr(name));
+  }
+  static bool has(pb::handle value, const char* name) {
+    return pb::isinstance<pb::dict>(value) ? pb::reinterpret_borrow<pb::dict>(value).contains(name)
+                                           : pb::hasattr(value, name);
+  }
+  static bool fits(pb::handle value) {
+    if (std::string(F::form) == "dict" && (!pb::isinstance<pb::dict>(value) || pb::len(value) != count)) {
+      return false;
+    }
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return ((has(value, F::names[I]) &&
+               Convert<std::tuple_element_t<I, Kinds>>::fits(field(value, F::names[I]))) && ...);
+    }(std::make_index_sequence<count>{});
+  }
+  static S from(pb::handle value, const std::string& where) {
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return S{one<std::tuple_element_t<I, Kinds>>(value, F::names[I], where)...};
+    }(std::make_index_sequence<count>{});
+  }
+  template <class K>
+  static typename K::type one(pb::handle value, const char* name, const std::string& where) {
+    if (!has(value, name)) {
+      throw pb::type_error(where + ": " + type_name(value) + " lacks " + name);
+    }
+    return Convert<K>::from(field(value, name), where + "." + name);
+  }
+  static pb::object to(const S& value) {
+    auto fields = F::tie(const_cast<S&>(value));  // read only
+    return [&]<std::size_t... I>(std::index_sequence<I...>) -> pb::object {
+      if constexpr (std::string_view(F::form) == "dict") {
+        pb::dict out;
+        ((out[F::names[I]] = Convert<std::tuple_element_t<I, Kinds>>::to(std::get<I>(fields))), ...);
+        return out;
+      } else {
+        pb::list names;
+        (names.append(F::names[I]), ...);
+        return python_class(F::python_name, F::form, names)(
+            Convert<std::tuple_element_t<I, Kinds>>::to(std::get<I>(fields))...);
+      }
+    }(std::make_index_sequence<count>{});
+  }
+};
+template <class S>
+struct Convert<kind::Record<S>> : ConvertStruct<S> {};
+
+template <class S>
+struct Convert<kind::Object<S>> {
+  static bool fits(pb::handle value) { return ConvertStruct<S>::fits(value); }
+  static std::shared_ptr<S> from(pb::handle value, const std::string& where) {
+    return std::make_shared<S>(ConvertStruct<S>::from(value, where));
+  }
+  static pb::object to(const std::shared_ptr<S>& value) { return ConvertStruct<S>::to(*value); }
+};
+
+template <class... E>
+struct Convert<kind::Union<E...>> {
+  using T = std::variant<typename E::type...>;
+  static bool fits(pb::handle value) { return (Convert<E>::fits(value) || ...); }
+  static T from(pb::handle value, const std::string& where) { return pick<0, E...>(value, where); }
+  template <std::size_t I, class First, class... Rest>
+  static T pick(pb::handle value, const std::string& where) {
+    if (Convert<First>::fits(value)) {
+      return T(std::in_place_index<I>, Convert<First>::from(value, where));
+    }
+    if constexpr (sizeof...(Rest) == 0) {
+      unexpected(where, "another type", value);
+    } else {
+      return pick<I + 1, Rest...>(value, where);
+    }
+  }
+  static pb::object to(const T& value) {
+    pb::object out;
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      ((value.index() == I ? void(out = Convert<E>::to(*std::get_if<I>(&value))) : void()), ...);
+    }(std::index_sequence_for<E...>{});
+    return out;
+  }
+};
+
+// PyError and InputError become the Python exceptions they stand for.
+void register_errors(pb::module_& module);
+
+}  // namespace torch2cpp::python

@@ -1,0 +1,263 @@
+"""Program and compiled regions -> the records that the templates read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import PurePath
+from typing import Any
+
+import torch
+
+from torch2cpp.backends.protocol import CompiledRegions
+from torch2cpp.emit import literals
+from torch2cpp.emit.checks import check_input
+from torch2cpp.emit.cpp_types import DTYPES, CppTypes, Record, describe, parameter, spell
+from torch2cpp.emit.functions import FunctionText, function_text
+from torch2cpp.emit.initial import initial_value, state_tensors
+from torch2cpp.emit.kinds import kind
+from torch2cpp.emit.layout import Layout, lay_out
+from torch2cpp.emit.names import Scope
+from torch2cpp.emit.nodes import Comments, render
+from torch2cpp.emit.precedence import ATOM, Expr
+from torch2cpp.emit.view_model import (
+    CellView,
+    FieldView,
+    InstanceView,
+    MethodView,
+    ParamView,
+    PinnedView,
+    ProjectView,
+    RegionView,
+    StructView,
+    UnitView,
+    WeightView,
+)
+from torch2cpp.hostir.ops import Raise, walk
+from torch2cpp.hostir.program import REQUIRED, Program, Region
+from torch2cpp.hostir.types import (
+    OptionalType,
+    RecordType,
+    ScalarType,
+    TupleType,
+    Type,
+    UnionType,
+)
+
+
+def assemble(program: Program, compiled: CompiledRegions, **about: Any) -> ProjectView:
+    """Everything the templates need; `about` is what the program does not know (version, options, ...)."""
+    layout = lay_out(program)
+    main_file = program.sources[0] if program.sources else ""
+    entries = [_method(function_text(f, layout, main_file), layout) for f in program.entries.values()]
+    functions = [_method(function_text(f, layout, main_file), layout) for f in program.functions.values()]
+    instances, members = _instances(compiled, layout)
+    backends = {report.region: report.chosen for report in compiled.reports}
+    regions = [
+        _region(name, program.regions[name], layout, members[name], backends.get(compiled.uses[name].distinct, ""))
+        for name in program.regions
+    ]
+    cells = [
+        CellView(layout.cells[c], c.name, spell(c.type, layout.types), initial_value(c.initial, c.type, c.name, layout.types))
+        for c in layout.cells
+    ]  # fmt: skip
+    for entry in chain(program.entries.values(), program.functions.values()):
+        kind(entry.result, layout.types)
+    return ProjectView(
+        namespace=layout.namespace,
+        class_name=layout.class_name,
+        sources=tuple(PurePath(s).name for s in program.sources),
+        objects=tuple(r.cpp_name for r in layout.types.structs),
+        structs=tuple(_struct(r, layout.types) for r in _in_order(layout.types)),
+        entries=tuple(entries),
+        functions=tuple(functions),
+        regions=tuple(regions),
+        instances=instances,
+        region_headers=tuple(sorted({i.header for i in instances})),
+        weights=tuple(_weight(n, w) for n, w in all_weights(program).items()),
+        cells=tuple(cells),
+        units=tuple(UnitView(u.path, u.flags, u.definitions) for u in compiled.units),
+        link=tuple(sorted(compiled.link)),
+        stateful=bool(cells),
+        backends=tuple(sorted({r.chosen for r in compiled.reports})),
+        **about,
+    )
+
+
+def all_weights(program: Program) -> dict[str, torch.Tensor]:
+    """The tensors of weights.safetensors: weights, and what state holds before the first call."""
+    out = dict(program.weights)
+    for cell in program.cells:
+        if cell.scope == "state":
+            for name, tensor in state_tensors(cell).items():
+                out.setdefault(name, tensor)
+    return out
+
+
+def _method(text: FunctionText, layout: Layout) -> MethodView:
+    params: list[ParamView] = []
+    pinned: list[PinnedView] = []
+    order: list[tuple[str, int]] = []
+    by_name = {p.python_name: p for p in text.params}
+    # C++ allows defaults at the end of the list only.
+    open_end = True
+    defaults: dict[str, str] = {}
+    for given in reversed(text.params):
+        open_end = open_end and given.default is not REQUIRED
+        defaults[given.python_name] = _default(given.default, given.ir_type, layout) if open_end else ""
+    for param in text.function.params:
+        if param.value is None:
+            order.append(("pinned", len(pinned)))
+            pinned.append(PinnedView(param.name, repr(param.pinned)))
+            continue
+        given = by_name[param.name]
+        order.append(("param", len(params)))
+        params.append(
+            ParamView(given.name, param.name, given.type, given.public_type, defaults[param.name],
+                      _python_default(param.default), describe(given.ir_type), kind(given.ir_type, layout.types))
+        )  # fmt: skip
+    nodes = [
+        n for g in text.params for n in check_input(Expr(g.name, ATOM), g.python_name, g.ir_type, layout.types)
+    ]  # fmt: skip
+    raises = {op.name: None for op in walk(text.function.body) if isinstance(op, Raise) and op.name}
+    result = text.function.result
+    return MethodView(
+        name=text.name,
+        python_name=text.python_name,
+        result=text.result,
+        public_result=text.public_result,
+        result_comment=describe(result),
+        result_kind=kind(result, layout.types),
+        params=tuple(params),
+        pinned=tuple(pinned),
+        raises=tuple(raises),
+        const=text.const,
+        place=text.python_place,
+        order=tuple(order),
+        checks=tuple(render(nodes, Comments(""))),
+        lines=text.lines,
+    )
+
+
+def _default(value: Any, t: Type, layout: Layout) -> str:
+    if value is REQUIRED:
+        return ""
+    if value is None:
+        return "std::nullopt" if isinstance(t, OptionalType) else "{}"
+    if isinstance(t, OptionalType):
+        return _default(value, t.elem, layout)
+    if isinstance(t, ScalarType):
+        return literals.constant(float(value) if t.kind == "float" else value)
+    if isinstance(value, list | tuple | dict) and not value:
+        return "{}"
+    if isinstance(t, TupleType) and isinstance(value, list | tuple):
+        return f"{{{', '.join(_default(v, e, layout) for v, e in zip(value, t.elems))}}}"
+    return ""
+
+
+def _python_default(value: Any) -> str:
+    if value is REQUIRED:
+        return ""
+    if value is None:
+        return "pb::none()"
+    if isinstance(value, bool | int | float | str):
+        return f"pb::cast({literals.constant(value)})"
+    if isinstance(value, list | tuple):
+        made = "pb::make_tuple(" + ", ".join(map(_python_default, value)) + ")"
+        return made if isinstance(value, tuple) else f"pb::list({made})"
+    return ""
+
+
+# -- regions ---------------------------------------------------------------------------------------
+
+
+def _instances(compiled: CompiledRegions, layout: Layout) -> tuple[tuple[InstanceView, ...], dict[str, str]]:
+    """One member per compiled class and set of weights; call sites that agree in both share it."""
+    scope = Scope({"weights_"})
+    made: dict[tuple[str, tuple[str, ...]], InstanceView] = {}
+    members: dict[str, str] = {}
+    for name in layout.program.regions:
+        use = compiled.uses[name]
+        key = (use.class_name, use.weights)
+        if key not in made:
+            member = scope.fresh(f"{layout.regions[name]}_")
+            header = use.header
+            weights = tuple(literals.string(w) for w in use.weights)
+            made[key] = InstanceView(member, use.class_name, header, weights)
+        members[name] = made[key].member
+    return tuple(made.values()), members
+
+
+def _region(name: str, region: Region, layout: Layout, member: str, backend: str) -> RegionView:
+    scope = Scope()
+    names = [scope.fresh(p.name) for p in region.params]
+    types = [parameter(p.type, layout.types) for p in region.params]
+    fields: tuple[FieldView, ...] = ()
+    if name in layout.region_structs:
+        fields = tuple(
+            FieldView(spell(r.type, layout.types), cpp, r.name, describe(r.type), "")
+            for r, cpp in zip(region.results, layout.region_fields[name])
+        )
+        result = layout.region_structs[name]
+    else:
+        result = spell(region.results[0].type, layout.types) if region.results else "void"
+    return RegionView(
+        method=layout.regions[name],
+        place=f"{PurePath(region.span.file).name}:{region.span.lines}",
+        parameters=", ".join(f"{t} {n}" for t, n in zip(types, names)),
+        arguments=", ".join(names),
+        result=result,
+        struct=layout.region_structs.get(name, ""),
+        fields=fields,
+        member=member,
+        backend=backend,
+    )
+
+
+# -- structs, weights ------------------------------------------------------------------------------
+
+
+def _struct(record: Record, types: CppTypes) -> StructView:
+    fields = tuple(
+        FieldView(spell(t, types, "torch::stable::Tensor", "torch2cpp"), cpp, python, describe(t), kind(t, types))
+        for python, cpp, t in record.fields
+    )
+    return StructView(record.cpp_name, record.python_name, record.kind, fields)
+
+
+def _in_order(types: CppTypes) -> list[Record]:
+    """All structs, those held by value inside others first."""
+    by_name = {r.cpp_name: r for r in (*types.structs, *types.records)}
+    done: dict[str, Record] = {}
+
+    def visit(record: Record) -> None:
+        if record.cpp_name in done:
+            return
+        for _, _, t in record.fields:
+            for inner in _held(t, types):
+                visit(by_name[inner])
+        done[record.cpp_name] = record
+
+    for record in list(by_name.values()):
+        visit(record)
+    return list(done.values())
+
+
+def _held(t: Type, types: CppTypes) -> Iterator[str]:
+    match t:
+        case RecordType():
+            yield types.name_of(t)
+        case OptionalType():
+            yield from _held(t.elem, types)
+        case TupleType():
+            for e in t.elems:
+                yield from _held(e, types)
+        case UnionType():
+            for m in t.members:
+                yield from _held(m, types)
+
+
+def _weight(name: str, tensor: torch.Tensor) -> WeightView:
+    dims = ", ".join(str(d) for d in tensor.shape)
+    return WeightView(name, literals.string(name), DTYPES[tensor.dtype], dims)
+

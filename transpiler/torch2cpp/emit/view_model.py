@@ -1,0 +1,188 @@
+"""What the templates read: frozen records, with all C++ text that needs logic already made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class FieldView:
+    """One field of a struct."""
+
+    type: str
+    name: str
+    python_name: str
+    comment: str
+    #: `kind::...` for conversion.
+    kind: str
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class StructView:
+    """A public struct."""
+
+    name: str
+    python_name: str
+    #: "dict", "namedtuple", "object" or "struct" (held by reference).
+    form: str
+    fields: tuple[FieldView, ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ParamView:
+    """One C++ parameter of a method."""
+
+    name: str
+    python_name: str
+    type: str
+    public_type: str
+    #: C++ default of the public method; empty for none.
+    default: str
+    #: The same for pybind11.
+    python_default: str
+    #: dtype and shape in words.
+    comment: str
+    kind: str
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class PinnedView:
+    """A parameter that has one accepted value."""
+
+    python_name: str
+    #: That value as a Python literal.
+    literal: str
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class MethodView:
+    """An entry or a private method."""
+
+    name: str
+    python_name: str
+    result: str
+    public_result: str
+    result_comment: str
+    result_kind: str
+    params: tuple[ParamView, ...]
+    pinned: tuple[PinnedView, ...]
+    #: Names of the Python exceptions its own `raise` and `assert` raise.
+    raises: tuple[str, ...]
+    const: bool
+    #: `model.py:18-32`
+    place: str
+    #: Parameters in Python's order: ("param", index) or ("pinned", index).
+    order: tuple[tuple[str, int], ...]
+    checks: tuple[str, ...]
+    lines: tuple[str, ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class RegionView:
+    """A method of Regions."""
+
+    method: str
+    place: str
+    #: Parameters with types, for the declaration.
+    parameters: str
+    arguments: str
+    result: str
+    #: The struct of several results; empty for one or none.
+    struct: str
+    fields: tuple[FieldView, ...]
+    #: The member of Regions that runs it.
+    member: str
+    backend: str
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class InstanceView:
+    """A compiled region with its weights."""
+
+    member: str
+    class_name: str
+    header: str
+    weights: tuple[str, ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class WeightView:
+    """A weight as the file must hold it."""
+
+    name: str
+    #: C++ string literal of the name.
+    literal: str
+    dtype: str
+    dims: str
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class CellView:
+    """A variable that lives on between calls."""
+
+    name: str
+    python_name: str
+    type: str
+    initial: str
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class UnitView:
+    """A translation unit of regions with options of its own."""
+
+    path: str
+    flags: tuple[str, ...]
+    definitions: tuple[str, ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ProjectView:
+    """The whole project."""
+
+    namespace: str
+    class_name: str
+    version: str
+    runtime_version: int
+    #: Python files, without their folders.
+    sources: tuple[str, ...]
+    #: One line that says how the project was made.
+    options: str
+    objects: tuple[str, ...]
+    structs: tuple[StructView, ...]
+    entries: tuple[MethodView, ...]
+    functions: tuple[MethodView, ...]
+    regions: tuple[RegionView, ...]
+    instances: tuple[InstanceView, ...]
+    region_headers: tuple[str, ...]
+    weights: tuple[WeightView, ...]
+    cells: tuple[CellView, ...]
+    units: tuple[UnitView, ...]
+    link: tuple[str, ...]
+    runtime_sources: tuple[str, ...]
+    io_sources: tuple[str, ...]
+    #: Whether an instance has state between calls.
+    stateful: bool
+    #: Names of the backends used.
+    backends: tuple[str, ...]
+
+    @property
+    def has_pinned(self) -> bool:
+        """Whether some parameter has one accepted value."""
+        return any(m.pinned for m in self.entries)
+
+    @property
+    def macro(self) -> str:
+        """The prefix of CMake options."""
+        return self.namespace.upper()

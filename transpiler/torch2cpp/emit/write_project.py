@@ -1,0 +1,141 @@
+"""Writes the whole C++ project: sources from templates, the runtime library, weights and manifest."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from safetensors.torch import save_file
+
+from torch2cpp.backends.protocol import CompiledRegions
+from torch2cpp.emit.assemble import all_weights, assemble
+from torch2cpp.emit.environment import render, shipped
+from torch2cpp.emit.manifest import manifest
+from torch2cpp.emit.view_model import ProjectView
+from torch2cpp.hostir.program import Program
+
+#: Template -> path in the project; `{ns}` is the namespace.
+_FILES = {
+    "header.h.j2": "include/{ns}/{ns}.h",
+    "host.cpp.j2": "src/{ns}.cpp",
+    "regions.h.j2": "src/regions.h",
+    "regions.cpp.j2": "src/regions.cpp",
+    "signature.h.j2": "src/signature.h",
+    "weights_path.cpp.j2": "src/weights_path.cpp",
+    "main.cpp.j2": "src/main.cpp",
+    "bindings.cpp.j2": "python/bindings.cpp",
+    "CMakeLists.txt.j2": "CMakeLists.txt",
+    "CMakePresets.json.j2": "CMakePresets.json",
+    "cmake/Config.cmake.in.j2": "cmake/Config.cmake.in",
+    "README.md.j2": "README.md",
+}
+#: Files that are the same for every project.
+_COPIED = {
+    "cmake/FindLibtorchCpu.cmake": "cmake/FindLibtorchCpu.cmake",
+    "python/convert.h": "python/convert.h",
+    "python/convert.cpp": "python/convert.cpp",
+}
+_CPP = (".h", ".cpp")
+#: Runtime sources that only the runner needs.
+_IO = re.compile(r"^(io_|npy|npz|zip|runner)")
+
+
+def package_version() -> str:
+    """The version of this package."""
+    try:
+        return version("torch2cpp")
+    except PackageNotFoundError:
+        return "0.1.0"
+
+
+def write_project(program: Program, compiled: CompiledRegions, folder: Path, options: str) -> ProjectView:
+    """Writes the project into `folder`, which may hold an earlier version of it.
+
+    Files whose content stays the same are not touched, so that a build redoes only what changed.
+    """
+    sources = _runtime_sources()
+    view = assemble(
+        program,
+        compiled,
+        version=package_version(),
+        runtime_version=_runtime_version(),
+        options=options,
+        runtime_sources=tuple(s for s in sources if not _IO.match(s)),
+        io_sources=tuple(s for s in sources if _IO.match(s)),
+    )
+    texts = {target.format(ns=view.namespace): render(f"project/{t}", view=view) for t, target in _FILES.items()}
+    texts |= {target: (shipped("templates") / "project" / s).read_text() for s, target in _COPIED.items()}
+    texts |= dict(compiled.sources)
+    texts[".clang-format"] = (shipped("templates") / "project/clang-format").read_text()
+    texts |= _runtime_files()
+    folder.mkdir(parents=True, exist_ok=True)
+    files = {path: text.encode() for path, text in _formatted(texts, folder).items()}
+    for path, data in files.items():
+        _write(folder / path, data)
+    _write_weights(program, folder / "weights.safetensors")
+    files["weights.safetensors"] = (folder / "weights.safetensors").read_bytes()
+    text = json.dumps(manifest(program, compiled, view, files), indent=2) + "\n"
+    _write(folder / "model.json", text.encode())
+    return view
+
+
+def _formatted(texts: dict[str, str], folder: Path) -> dict[str, str]:
+    """The texts with the emitted C++ laid out by clang-format; runtime and copied files have their layout."""
+    mine = [p for p in texts if p.endswith(_CPP) and not p.startswith("runtime/") and p not in _COPIED.values()]
+    style = folder / ".clang-format"
+    _write(style, texts[".clang-format"].encode())
+    out = dict(texts)
+    for path in mine:
+        out[path] = format_cpp(texts[path], style)
+    return out
+
+
+def format_cpp(text: str, style: Path) -> str:
+    """C++ text laid out by clang-format, which is installed beside this Python."""
+    tool = Path(sys.executable).with_name("clang-format")
+    command = [str(tool) if tool.exists() else "clang-format", f"--style=file:{style}"]
+    done = subprocess.run(command, input=text, capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+def _write(path: Path, data: bytes) -> None:
+    if path.is_file() and path.read_bytes() == data:
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+
+
+def _write_weights(program: Program, path: Path) -> None:
+    """Names in order, so that the file is the same every time."""
+    tensors = {name: t.detach().contiguous().clone() for name, t in sorted(all_weights(program).items())}
+    fresh = path.with_suffix(".new")
+    save_file(tensors, fresh)
+    if path.is_file() and path.read_bytes() == fresh.read_bytes():
+        fresh.unlink()
+    else:
+        fresh.replace(path)
+
+
+def _runtime_sources() -> list[str]:
+    return sorted(p.name for p in (shipped("runtime_cpp") / "src").glob("*.cpp"))
+
+
+def _runtime_files() -> dict[str, str]:
+    root = shipped("runtime_cpp")
+    return {
+        f"runtime/{path.relative_to(root).as_posix()}": path.read_text()
+        for folder in ("include", "src")
+        for path in sorted((root / folder).rglob("*"))
+        if path.is_file()
+    }
+
+
+def _runtime_version() -> int:
+    text = (shipped("runtime_cpp") / "include/torch2cpp/version.h").read_text()
+    found = re.search(r"TORCH2CPP_RUNTIME_VERSION (\d+)", text)
+    assert found is not None
+    return int(found[1])

@@ -1,0 +1,122 @@
+"""Configures and builds an emitted project with CMake and Ninja."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import final
+
+import pybind11
+
+from torch2cpp.toolchain import launcher
+from torch2cpp.toolchain.tools import cache_folder, cmake, compiler, jobs, ninja, torch_folder
+
+#: Called with (steps done, steps in all, what is being built).
+Progress = Callable[[int, int, str], None]
+_STEP = re.compile(r"^\[(\d+)/(\d+)\] (.*)")
+_PLACE = re.compile(r"^(/[^:]+):(\d+):(?:\d+:)? (?:fatal )?error: ", re.MULTILINE)
+
+
+class BuildFailed(RuntimeError):
+    """The emitted project did not configure or compile: a fault of ours. Carries the compiler's words."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Built:
+    """Where the binaries of a project are."""
+
+    folder: Path
+    name: str
+
+    @property
+    def runner(self) -> Path:
+        """The command-line program."""
+        return self.folder / f"{self.name}_run"
+
+    @property
+    def module(self) -> Path:
+        """The pybind11 module."""
+        suffix = sysconfig.get_config_var("EXT_SUFFIX")
+        return self.folder / "python" / f"{self.name}{suffix}"
+
+    @property
+    def library(self) -> Path:
+        """The static library."""
+        return self.folder / f"lib{self.name}.a"
+
+
+def build(
+    project: Path,
+    name: str,
+    *,
+    python: bool = False,
+    runner: bool = True,
+    warnings: bool = False,
+    progress: Progress | None = None,
+) -> Built:
+    """Builds `project` in its folder build/. Raises BuildFailed with the emitted lines that did not compile."""
+    folder = project / "build"
+    settings = {
+        "CMAKE_BUILD_TYPE": "Release",
+        "CMAKE_CXX_COMPILER": compiler(),
+        "CMAKE_MAKE_PROGRAM": ninja(),
+        "CMAKE_CXX_COMPILER_LAUNCHER": ";".join(_launcher(project)),
+        "TORCH2CPP_TORCH": str(torch_folder()),
+        "TORCH2CPP_PYTHON": "ON" if python else "OFF",
+        "TORCH2CPP_WARNINGS": "ON" if warnings else "OFF",
+        f"{name.upper()}_RUNNER": "ON" if runner else "OFF",
+    }
+    if python:
+        settings |= {"pybind11_DIR": pybind11.get_cmake_dir(), "Python3_EXECUTABLE": sys.executable}
+    command = [cmake(), "-S", str(project), "-B", str(folder), "-G", "Ninja"]
+    _run([*command, *(f"-D{key}={value}" for key, value in settings.items())], "configure", None)
+    _run([cmake(), "--build", str(folder), "-j", str(jobs())], "build", progress)
+    return Built(folder, name)
+
+
+def _launcher(project: Path) -> Iterable[str]:
+    # The folder as CMake spells it in commands; -S -E: start in milliseconds.
+    return (sys.executable, "-S", "-E", launcher.__file__, str(cache_folder()), str(project.absolute()))
+
+
+def _run(command: list[str], what: str, progress: Progress | None) -> None:
+    env = {**os.environ, "NINJA_STATUS": "[%f/%t] "}
+    lines: list[str] = []
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=env) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            lines.append(line)
+            step = _STEP.match(line)
+            if step and progress is not None:
+                progress(int(step[1]), int(step[2]), step[3])
+    if process.returncode != 0:
+        raise BuildFailed(f"could not {what} the emitted project:\n{explain_errors(''.join(lines))}")
+
+
+def explain_errors(output: str) -> str:
+    """The output from its first failure on, with the emitted lines around each error.
+
+    >>> explain_errors("[1/2] x.o\\nFAILED: x.o\\nno place\\n")
+    'FAILED: x.o\\nno place\\n'
+    """
+    at = output.find("FAILED:")
+    shown = output[max(at, 0) :]
+    excerpts = [_excerpt(Path(m[1]), int(m[2])) for m in _PLACE.finditer(shown)]
+    return shown + "".join(dict.fromkeys(excerpts))
+
+
+def _excerpt(path: Path, line: int) -> str:
+    try:
+        text = path.read_text().splitlines()
+    except OSError:
+        return ""
+    first = max(0, line - 4)
+    shown = [f"{'>' if i == line else ' '} {i:5} {t}" for i, t in enumerate(text[first : line + 3], first + 1)]
+    return f"\n{path}:{line}\n" + "\n".join(shown) + "\n"
