@@ -5,6 +5,7 @@
 #include <torch/csrc/stable/tensor.h>
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <initializer_list>
 
@@ -12,6 +13,9 @@
 #include <torch2cpp/shim.h>
 
 namespace torch2cpp::aoti {
+
+// How often compiled code gave way to the `aten` form in this process.
+inline std::atomic<int64_t> fallbacks{0};
 
 // The sizes of a tensor, or null when it has another dtype or rank than the code was compiled for.
 inline const int64_t* sizes(const torch::stable::Tensor& tensor, int32_t dtype, int64_t rank) {

@@ -7,6 +7,7 @@ artifact and the runtime), so that a region is compiled once however often it is
 from __future__ import annotations
 
 import hashlib
+import re
 import shutil
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
@@ -59,11 +60,11 @@ def build_checker(
         if not target.exists() or target.read_text(encoding="utf-8") != text:
             target.write_text(text, encoding="utf-8")
     main = folder / "check_regions.cpp"
-    main.write_text(render("regions/check_main.cpp.j2", regions=interfaces), encoding="utf-8")
-    salt = "".join(f"{path}\0{text}\0" for path, text in sorted(sources.items())) + _runtime_text()
-    objects = [_compile(folder / u.path, _options(u), folder, cache, salt) for u in units]
-    objects.append(_compile(main, (), folder, cache, salt))
-    objects += [_compile(path, (), folder, cache, _runtime_text()) for path in sorted(runtime_sources())]
+    compiled = "src/regions/aoti_border.h" in sources
+    main.write_text(render("regions/check_main.cpp.j2", regions=interfaces, compiled=compiled), encoding="utf-8")
+    objects = [_compile(folder / u.path, _options(u), folder, cache) for u in units]
+    objects.append(_compile(main, (), folder, cache))
+    objects += [_compile(path, (), folder, cache) for path in sorted(runtime_sources())]
     program = folder / "check_regions"
     _run([compiler(), *map(str, objects), "-o", str(program), *_link_options(link)])
     return program
@@ -74,25 +75,36 @@ def runtime_sources() -> list[Path]:
     return list((runtime_root() / "src").glob("*.cpp"))
 
 
-@lru_cache(maxsize=1)
-def _runtime_text() -> str:
-    files = sorted((runtime_root() / "include").rglob("*.h")) + sorted(runtime_sources())
-    return "".join(f"{path.name}\0{path.read_text(encoding='utf-8')}\0" for path in files)
-
-
 def _options(unit: Unit) -> tuple[str, ...]:
     return (*unit.flags, *(f"-D{d}" for d in unit.definitions))
 
 
-def _compile(source: Path, options: tuple[str, ...], folder: Path, cache: Path, salt: str) -> Path:
+_INCLUDE = re.compile(r'^\s*#include\s+["<]([^">]+)[">]', re.MULTILINE)
+
+
+def _text_with_includes(source: Path, folder: Path) -> str:
+    """The file and all that it includes from the project and the runtime, each once."""
+    seen: dict[Path, str] = {}
+    todo = [source.resolve()]
+    while todo:
+        path = todo.pop()
+        if path in seen:
+            continue
+        seen[path] = path.read_text(encoding="utf-8")
+        for name in _INCLUDE.findall(seen[path]):
+            places = (path.parent, folder / "src", runtime_root() / "include")
+            todo += [(p / name).resolve() for p in places if (p / name).is_file()][:1]
+    return "\0".join(f"{path.name}\0{seen[path]}" for path in sorted(seen))
+
+
+def _compile(source: Path, options: tuple[str, ...], folder: Path, cache: Path) -> Path:
     includes = (
         f"-I{folder / 'src'}",
         f"-I{runtime_root() / 'include'}",
         f"-isystem{TORCH / 'include'}",
         f"-isystem{TORCH / 'include/torch/csrc/api/include'}",
     )
-    text = source.read_text(encoding="utf-8")
-    parts = (torch.__version__, _version(), *FLAGS, *options, salt, text)
+    parts = (torch.__version__, _version(), *FLAGS, *options, _text_with_includes(source, folder))
     out = cache / f"{hashlib.sha256(chr(0).join(parts).encode()).hexdigest()[:32]}.o"
     if not out.exists():
         partial = out.with_suffix(".partial")

@@ -94,6 +94,8 @@ class Artifact:
     units: tuple[Unit, ...] = ()
     #: Needs beyond libtorch: "openmp", "sleef".
     link: frozenset[str] = frozenset()
+    #: Further regions that the reference backend must compile along, for the sources refer to them.
+    companions: tuple[DistinctRegion, ...] = ()
     #: Distinct regions that could not be compiled after all, by name.
     refused: Mapping[str, Refusal] = field(default_factory=dict)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import final
 
@@ -19,7 +19,7 @@ from torch2cpp.backends.interface import Interface, header_text, interface
 from torch2cpp.backends.protocol import Artifact, Context, Refusal, Safety, Target, Unit
 from torch2cpp.backends.templates import render
 from torch2cpp.emit.names import Scope
-from torch2cpp.hostir.ops import TensorOp, Value
+from torch2cpp.hostir.ops import Operand, TensorOp, Value
 from torch2cpp.hostir.types import TensorType
 from torch2cpp.regions.share import DistinctRegion
 
@@ -72,6 +72,8 @@ class AotInductorBackend:
     def __init__(self, fallback: bool = True) -> None:
         #: Whether a region also gets its `aten` form, for sizes the code was not compiled for.
         self._fallback = AtenBackend() if fallback else None
+        #: What Inductor made, by structure and setting: a region that is right is not compiled again.
+        self._made: dict[tuple[str, Safety], _Compiled] = {}
 
     def accepts(self, region: DistinctRegion, target: Target) -> Refusal | None:
         """Refuses by what the region holds: scalars, writes to parameters, random numbers, recurrent layers."""
@@ -88,7 +90,7 @@ class AotInductorBackend:
             refusal = self.accepts(region, ctx.target)
             if refusal is None:
                 try:
-                    compiled.append((region, _compile(region, ctx)))
+                    compiled.append((region, self._compile(region, ctx)))
                     continue
                 except NotExportable as reason:
                     refusal = Refusal(str(reason), region.region.span)
@@ -100,41 +102,38 @@ class AotInductorBackend:
             return Artifact(refused=refused)
         return self._write(compiled, ctx, refused)
 
+    def _compile(self, region: DistinctRegion, ctx: Context) -> _Compiled:
+        key = (region.key, ctx.safety.get(region.name, "fast"))
+        if key not in self._made:
+            self._made[key] = _compile(region, ctx)
+        return self._made[key]
+
     def _write(
         self, compiled: Sequence[tuple[DistinctRegion, _Compiled]], ctx: Context, refused: dict[str, Refusal]
     ) -> Artifact:
         sources: dict[str, str] = {"src/regions/aoti_border.h": render("aotinductor/aoti_border.h")}
-        eager = self._eager([region for region, _ in compiled], ctx)
-        sources.update(eager.sources)
-        units = list(eager.units)
+        companions: list[DistinctRegion] = []
         groups: dict[tuple[tuple[str, ...], tuple[str, ...]], list[tuple[str, int]]] = {}
         for region, made in compiled:
             view, _ = interface(region, ctx.namespace)
             twin = eager_twin(region)
-            has_twin = self._fallback is not None and twin.name not in eager.refused
+            fallback = None
+            if self._fallback is not None and self._fallback.accepts(twin, ctx.target) is None:
+                companions.append(twin)
+                fallback, _ = interface(twin, ctx.namespace)
             folder = f"src/regions/{region.name}"
-            sources[f"src/{view.header}"] = header_text(view)
             code = render("aotinductor/code.h.j2", region=view, code=made.code, torch_version=torch.__version__)
+            sources[f"src/{view.header}"] = header_text(view)
             sources[f"{folder}/{region.name}_code.h"] = code
-            fallback = interface(twin, ctx.namespace)[0] if has_twin else None
             sources[f"{folder}/{region.name}.cpp"] = _class_text(region, view, made, fallback)
             groups.setdefault((made.flags, made.definitions), []).append((region.name, code.count("\n")))
+        units: list[Unit] = []
         for flags, definitions in groups:
             for names in _split(groups[flags, definitions]):
                 path = f"src/regions/aotinductor_{len(units)}.cpp"
                 sources[path] = render("aotinductor/group.cpp.j2", names=names)
                 units.append(Unit(path, (*flags, "-fopenmp", "-fvisibility=hidden"), definitions))
-        return Artifact(sources, tuple(units), frozenset({"openmp"}), refused)
-
-    def _eager(self, regions: Sequence[DistinctRegion], ctx: Context) -> Artifact:
-        """The regions' `aten` forms, as classes of their own."""
-        if self._fallback is None:
-            return Artifact()
-        made = self._fallback.compile([eager_twin(r) for r in regions], ctx)
-        # The units of regions that `aten` compiles for themselves have the plain names.
-        renamed = {u.path: u.path.replace("/aten_", "/eager_") for u in made.units}
-        sources = {renamed.get(path, path): text for path, text in made.sources.items()}
-        return replace(made, sources=sources, units=tuple(replace(u, path=renamed[u.path]) for u in made.units))
+        return Artifact(sources, tuple(units), frozenset({"openmp"}), tuple(companions), refused)
 
 
 def eager_twin(region: DistinctRegion) -> DistinctRegion:
@@ -149,12 +148,15 @@ def _unsuitable(distinct: DistinctRegion) -> str | None:
             return f"parameter {value.name} is {value.type}, not a tensor"
         if value.type.dtype not in _DTYPE_NAMES:
             return f"parameter {value.name} has dtype {value.type.dtype}"
-    for result in region.results:
-        if not (isinstance(result, Value) and isinstance(result.type, TensorType)):
-            return f"a result is {result.type if isinstance(result, Value) else result!r}, not a computed tensor"
+    borders: tuple[Operand, ...] = region.results
+    for result in borders:
+        if not isinstance(result, Value):
+            return f"a result is {result!r}, not a computed tensor"
+        if not isinstance(result.type, TensorType):
+            return f"a result is {result.type}, not a tensor"
     if region.aliasing:
         return "it writes to tensors that others see"
-    if not region.results or not any(isinstance(op, TensorOp) for op in region.body):
+    if not borders or not any(isinstance(op, TensorOp) for op in region.body):
         return "it computes no tensor"
     for op in region.body:
         if isinstance(op, TensorOp):

@@ -55,7 +55,7 @@ class AtenBackend:
             path = f"src/regions/aten_{i}.cpp"
             sources[path] = render("regions/group.cpp.j2", backend=self.name, names=group)
             units.append(Unit(path, flags=("-fvisibility=hidden",)))
-        return Artifact(sources, tuple(units), frozenset(), refused)
+        return Artifact(sources, tuple(units), refused=refused)
 
 
 def _groups(written: Sequence[tuple[str, int]]) -> list[list[str]]:
