@@ -18,7 +18,7 @@ import torch
 
 from torch2cpp.backends.interface import Interface
 from torch2cpp.backends.protocol import Unit
-from torch2cpp.backends.templates import render, root
+from torch2cpp.emit.environment import render, shipped
 
 #: As the emitted project's release build compiles.
 FLAGS = ("-std=c++20", "-O2", "-fPIC", "-fvisibility=hidden")
@@ -30,8 +30,8 @@ class BuildError(Exception):
 
 
 def runtime_root() -> Path:
-    """The runtime library's folder: inside the installed package, or beside it in the repository."""
-    return root().parent / "runtime_cpp"
+    """The runtime library's folder."""
+    return shipped("runtime_cpp")
 
 
 @lru_cache(maxsize=1)

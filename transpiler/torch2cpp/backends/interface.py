@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
-from torch2cpp.backends.templates import render
+from torch2cpp.emit.environment import render
 from torch2cpp.emit.names import Scope
 from torch2cpp.hostir.ops import Operand, Value, WeightRef
 from torch2cpp.hostir.program import Region

@@ -17,7 +17,7 @@ from torch2cpp.backends.aotinductor.shapes import Requirements, requirements
 from torch2cpp.backends.aten import AtenBackend
 from torch2cpp.backends.interface import Interface, header_text, interface
 from torch2cpp.backends.protocol import Artifact, Context, Refusal, Safety, Target, Unit
-from torch2cpp.backends.templates import render
+from torch2cpp.emit.environment import render
 from torch2cpp.emit.names import Scope
 from torch2cpp.hostir.ops import Operand, TensorOp, Value
 from torch2cpp.hostir.types import TensorType

@@ -44,7 +44,8 @@ def rewrite(wrapper: str) -> RegionCode:
         if not any(known in include for known in _INCLUDES):
             raise NotExportable(f"Inductor's code includes {include}")
     kernels = re.sub(r"^#include .*$", "", tail[1] if len(tail) == 2 else "", flags=re.MULTILINE)
-    kernels = _local_kernels(kernels)
+    # Behind the last kernel stand the commands that would have compiled it, with this machine's folders.
+    kernels = _local_kernels(kernels[: kernels.rfind("\n}") + 2])
     if re.search(r"\bproxy_executor\b", run):
         raise NotExportable(_needs_executor(run))
     cached = "\n".join(re.findall(r"^CACHE_TORCH_\w+\(\w+\);$", wrapper, re.MULTILINE))

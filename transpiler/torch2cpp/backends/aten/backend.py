@@ -8,7 +8,7 @@ from typing import final
 from torch2cpp.backends.aten.write_region import Refused, write_region
 from torch2cpp.backends.interface import header_text, supported
 from torch2cpp.backends.protocol import Artifact, Context, Refusal, Safety, Target, Unit
-from torch2cpp.backends.templates import render
+from torch2cpp.emit.environment import render
 from torch2cpp.regions.share import DistinctRegion
 
 #: The ATen headers cost three seconds a unit, a call some twenty milliseconds.

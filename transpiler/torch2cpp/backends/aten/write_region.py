@@ -12,7 +12,7 @@ from torch2cpp.backends.aten.calls import call
 from torch2cpp.backends.aten.expressions import Unspellable, scalar
 from torch2cpp.backends.interface import Interface, interface
 from torch2cpp.backends.protocol import Refusal
-from torch2cpp.backends.templates import render
+from torch2cpp.emit.environment import render
 from torch2cpp.hostir.host_ops import TABLE
 from torch2cpp.hostir.ops import HostOp, TensorOp, Value, WeightRef, operands, values_in
 from torch2cpp.hostir.types import BOOL, FLOAT, INT, ListType, TensorType, TupleType, Type
