@@ -86,6 +86,9 @@ Tensor select(const Tensor& t, int64_t dim, int64_t index) {
 
 Tensor subscript(const Tensor& t, int64_t dim, int64_t index) {
   Geometry geometry(t);
+  if (geometry.rank() == 0 && index != 0) {
+    raise_index_error("index " + std::to_string(index) + " is out of bounds for dimension 0 with size 0");
+  }
   if (geometry.rank() == 0) {
     raise_index_error(
         "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a "

@@ -16,7 +16,7 @@ Tensor select(const Tensor& t, int64_t dim, int64_t index);
 // t[..., index] with `dim` the indexed dimension: select, with the error text of indexing.
 Tensor subscript(const Tensor& t, int64_t dim, int64_t index);
 // t[..., start:stop:step]: bounds are clamped.
-Tensor slice(const Tensor& t, int64_t dim, Bound start, Bound stop, int64_t step = 1);
+Tensor slice(const Tensor& t, int64_t dim = 0, Bound start = {}, Bound stop = {}, int64_t step = 1);
 Tensor narrow(const Tensor& t, int64_t dim, int64_t start, int64_t length);
 Tensor unsqueeze(const Tensor& t, int64_t dim);
 Tensor squeeze(const Tensor& t);
@@ -47,6 +47,7 @@ Tensor fill_(const Tensor& t, T value) {
 
 Tensor stack(const List<Tensor>& tensors, int64_t dim = 0);
 Tensor cat(const List<Tensor>& tensors, int64_t dim = 0);
+inline Tensor concat(const List<Tensor>& tensors, int64_t dim = 0) { return cat(tensors, dim); }
 List<Tensor> unbind(const Tensor& t, int64_t dim = 0);
 // What `for x in t` runs over.
 List<Tensor> iterate(const Tensor& t);
