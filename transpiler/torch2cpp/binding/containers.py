@@ -508,6 +508,10 @@ def as_list(cx: Context, v: AbsVal) -> Rt:
 
 def site_of(cx: Context, ref: AbsVal) -> Any:
     """Where a container was made, if that is known."""
+    if isinstance(ref, Static):
+        from torch2cpp.binding.model_state import state_ref
+
+        ref = state_ref(cx, ref.value)
     if isinstance(ref, Ref):
         return getattr(cx.state.heap[ref.id], "site", None)
     return None

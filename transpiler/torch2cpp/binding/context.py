@@ -56,6 +56,10 @@ class Facts:
     functions: dict[Any, Type] = field(default_factory=dict)
     #: Buffers and tensors of the model that are written: state, by weight name.
     written_weights: set[str] = field(default_factory=set)
+    #: Those among them whose size changes.
+    resized_weights: set[str] = field(default_factory=set)
+    #: id -> list or dict of the model that is changed at run time.
+    state_objects: dict[int, Any] = field(default_factory=dict)
     rounds: int = 0
 
 
@@ -133,6 +137,10 @@ class Context:
         self.knows: dict[int, tuple[tuple[Any, ...], tuple[Any, ...]]] = {}
         #: defaultdict value -> its factory.
         self.factories: dict[int, Any] = {}
+        #: id of a container of the model -> its attribute path, for cell names.
+        self.object_names: dict[int, str] = {}
+        #: Facts were learned that this round did not use: another round follows.
+        self.dirty = False
         #: Values that already carry a Python name.
         self.named: set[int] = set()
 
@@ -308,6 +316,12 @@ class Context:
             self.keep.append(tensor)
         name = self.weight_names[key]
         self.weights[name] = tensor.detach()
+        if name in self.facts.written_weights:
+            from torch2cpp.binding.model_state import written_tensor
+
+            state = written_tensor(self, tensor, name)
+            assert isinstance(state, Tensor)
+            return state
         dims: tuple[Dim, ...] = tuple(tensor.shape)
         return Tensor(WeightRef(name, TensorType(tensor.dtype, tuple(tensor.shape))), Meta(tensor.dtype, dims))
 

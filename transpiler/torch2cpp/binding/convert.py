@@ -69,6 +69,10 @@ def resolve(cx: Context, v: AbsVal) -> AbsVal:
     if isinstance(v, Ref):
         obj = cx.state.heap[v.id]
         return obj.value if isinstance(obj, RtObj) else obj
+    if isinstance(v, Static) and id(v.value) in cx.facts.state_objects:
+        from torch2cpp.binding.model_state import state_of_static
+
+        return state_of_static(cx, v.value)
     return v
 
 

@@ -242,11 +242,28 @@ def join(a: Type, b: Type) -> Type | None:
     return None
 
 
+def _as_list(t: Type) -> ListType | None:
+    """A Python list of known length as one of run-time length, if its elements join."""
+    if isinstance(t, ListType):
+        return t
+    if not isinstance(t, TupleType) or t.kind != "list":
+        return None
+    elem: Type | None = NEVER
+    for e in t.elems:
+        elem = join(elem, e) if elem is not None else None
+    return None if elem is None else ListType(elem)
+
+
 def join_or_union(a: Type, b: Type) -> Type:
     """`join`, or the union of both where they do not join; for results, which may be variants."""
     joined = join(a, b)
     if joined is not None:
         return joined
+    listed = _as_list(a), _as_list(b)
+    if listed[0] is not None and listed[1] is not None:
+        elem = join(listed[0].elem, listed[1].elem)
+        if elem is not None:
+            return ListType(elem)
     if isinstance(a, OptionalType) or isinstance(b, OptionalType):
         inner_a = a.elem if isinstance(a, OptionalType) else a
         inner_b = b.elem if isinstance(b, OptionalType) else b

@@ -1,0 +1,287 @@
+"""Attributes: of modules and their state, objects, tensors, named tuples."""
+
+from __future__ import annotations
+
+import inspect
+import types
+from typing import Any
+
+import torch
+
+from torch2cpp.binding import model_state, operators
+from torch2cpp.binding.calls import call, find_method
+from torch2cpp.binding.context import Context, Restart
+from torch2cpp.binding.convert import describe, from_operand, resolve, to_operand
+from torch2cpp.binding.optional import held_or_raise
+from torch2cpp.binding.values import (
+    AbsVal,
+    Bound,
+    DictObj,
+    Host,
+    InstanceObj,
+    Iter,
+    ListObj,
+    Native,
+    Rt,
+    Static,
+    Tup,
+    Unbound,
+)
+from torch2cpp.hostir.types import STR, OptionalType, StructType
+
+
+class Missing(Exception):
+    """The object has no such attribute."""
+
+
+def get_attribute(cx: Context, obj: AbsVal, name: str) -> AbsVal:
+    """`obj.name`; raises AttributeError at run time where Python would."""
+    try:
+        return find_attribute(cx, obj, name)
+    except Missing as error:
+        cx.raise_(AttributeError, str(error))
+
+
+def find_attribute(cx: Context, obj: AbsVal, name: str) -> AbsVal:
+    """`obj.name`. Raises Missing if there is none."""
+    o = resolve(cx, obj)
+    if isinstance(o, Rt) and isinstance(o.type, OptionalType):
+        held = held_or_raise(cx, o, AttributeError, f"'NoneType' object has no attribute '{name}'")
+        return find_attribute(cx, held, name)
+    t = operators.tensor_of(cx, o)
+    if t is not None:
+        from torch2cpp.binding.tensor_methods import tensor_attribute
+
+        return tensor_attribute(cx, t, name)
+    match o:
+        case Static(value):
+            return _static_attribute(cx, obj, value, name)
+        case InstanceObj():
+            return _instance_attribute(cx, obj, o, name)
+        case Tup():
+            return _tuple_attribute(cx, obj, o, name)
+        case Iter() if o.kind == "super":
+            return _super_attribute(cx, o, name)
+        case Iter() if o.kind in ("choice", "keyed_choice"):
+            chosen = Iter(o.kind, tuple(find_attribute(cx, p, name) for p in o.parts), o.extra)
+            return Native(name, lambda c, a, k: call(c, chosen, a, k))
+        case Rt() if isinstance(o.type, StructType):
+            return _struct_attribute(cx, obj, o, name)
+        case Host() if o.type == STR:
+            from torch2cpp.binding.strings import string_method
+
+            return _or_missing(string_method(cx, o, name), "str", name)
+        case Host():
+            return _scalar_attribute(cx, o, name)
+        case ListObj() | DictObj() | Rt():
+            from torch2cpp.binding.container_methods import method
+
+            return _or_missing(method(cx, obj, name), type(o).__name__, name)
+    special = getattr(o, "attribute", None)
+    if special is not None:
+        return special(cx, name)
+    cx.refuse("T2C175", f"attribute {name!r} of {describe(cx, obj)}", "read attributes of objects, tensors or modules")
+
+
+def _or_missing(v: AbsVal | None, kind: str, name: str) -> AbsVal:
+    if v is None:
+        raise Missing(f"'{kind}' object has no attribute '{name}'")
+    return v
+
+
+def _scalar_attribute(cx: Context, o: Host, name: str) -> AbsVal:
+    if name == "item":
+        return Native("item", lambda c, a, k: o)
+    if name == "is_integer" and o.type.kind == "float":
+        return Native(name, lambda c, a, k: c.scalar("eq", c.host("math.floor", o.operand), o.operand))
+    if name in ("real", "numerator"):
+        return o
+    raise Missing(f"'{o.type}' object has no attribute '{name}'")
+
+
+def _static_attribute(cx: Context, obj: AbsVal, value: Any, name: str) -> AbsVal:
+    if isinstance(value, str):
+        from torch2cpp.binding.strings import string_method
+
+        return _or_missing(string_method(cx, Static(value), name), "str", name)
+    if type(value) in (list, dict, set, tuple, frozenset):
+        from torch2cpp.binding.container_methods import method
+
+        found = method(cx, obj, name)
+        if found is not None:
+            return found
+    state = model_state.load_attribute(cx, value, name)
+    if state is not None:
+        return state
+    if not isinstance(value, type | types.ModuleType):
+        member = inspect.getattr_static(type(value), name, None)
+        if isinstance(member, property) and _is_user(type(value)) and member.fget is not None:
+            return call(cx, Static(member.fget), [obj], {})
+        if isinstance(member, types.FunctionType) and name not in getattr(value, "__dict__", {}):
+            return Bound(Static(member), obj)
+    try:
+        return Static(getattr(value, name))
+    except AttributeError as e:
+        raise Missing(str(e)) from e
+
+
+def _is_user(cls: type) -> bool:
+    return cls.__module__.partition(".")[0] not in ("torch", "builtins", "enum", "numpy")
+
+
+def _class_member(cx: Context, obj: AbsVal, cls: type, name: str) -> AbsVal:
+    member = inspect.getattr_static(cls, name, None)
+    match member:
+        case None if not hasattr(cls, name):
+            raise Missing(f"'{cls.__name__}' object has no attribute '{name}'")
+        case property():
+            return call(cx, Static(member.fget), [obj], {})
+        case staticmethod():
+            return Static(member.__func__)
+        case classmethod():
+            return Bound(Static(member.__func__), Static(cls))
+        case types.FunctionType():
+            return Bound(Static(member), obj)
+    return Static(getattr(cls, name))
+
+
+def _instance_attribute(cx: Context, obj: AbsVal, o: InstanceObj, name: str) -> AbsVal:
+    if name == "__class__":
+        return Static(o.cls)
+    if name in o.fields and not isinstance(o.fields[name], Unbound):
+        return o.fields[name]
+    return _class_member(cx, obj, o.cls, name)
+
+
+def _struct_attribute(cx: Context, obj: AbsVal, o: Rt, name: str) -> AbsVal:
+    assert isinstance(o.type, StructType)
+    cls = next(c for c in cx.facts.structs if c.__name__ == o.type.name)
+    fields = cx.facts.structs[cls]
+    if name in fields:
+        value = cx.host("struct.get", o.operand, name, type_=fields[name], label=name)
+        example = cx.facts.examples.get((cls, name))
+        return from_operand(cx, value, fields[name], example)
+    return _class_member(cx, obj, cls, name)
+
+
+def _tuple_attribute(cx: Context, obj: AbsVal, o: Tup, name: str) -> AbsVal:
+    if name in o.names:
+        return o.elems[o.names.index(name)]
+    if o.cls is torch.Size and name == "numel":
+        from torch2cpp.binding.operators import binary
+
+        def numel(c: Context, a: Any, k: Any) -> AbsVal:
+            out: AbsVal = Static(1)
+            for e in o.elems:
+                out = binary(c, "*", out, e)
+            return out
+
+        return Native("numel", numel)
+    if o.cls is not None and find_method(cx, obj, name) is None and hasattr(o.cls, name):
+        member = inspect.getattr_static(o.cls, name)
+        if isinstance(member, property):
+            return call(cx, Static(member.fget), [obj], {})
+    found = find_method(cx, obj, name)
+    if found is not None:
+        return found
+    from torch2cpp.binding.container_methods import method
+
+    return _or_missing(method(cx, obj, name), "tuple", name)
+
+
+def _super_attribute(cx: Context, o: Iter, name: str) -> AbsVal:
+    first = o.parts[0]
+    obj = resolve(cx, first)
+    cls = obj.cls if isinstance(obj, InstanceObj) else obj.value if isinstance(getattr(obj, "value", None), type) else (
+        type(obj.value)
+    )  # fmt: skip
+    mro = cls.__mro__
+    for base in mro[mro.index(o.extra) + 1 :]:
+        if name in base.__dict__:
+            member = base.__dict__[name]
+            match member:
+                case property():
+                    return call(cx, Static(member.fget), [first], {})
+                case classmethod():
+                    return Bound(Static(member.__func__), Static(cls))
+                case staticmethod():
+                    return Static(member.__func__)
+                case types.FunctionType():
+                    return Bound(Static(member), first)
+            if name == "__init__":
+                return Native("__init__", lambda c, a, k: Static(None))
+            return Static(member)
+    raise Missing(f"'super' object has no attribute '{name}'")
+
+
+def set_attribute(cx: Context, obj: AbsVal, name: str, value: AbsVal) -> None:
+    """`obj.name = value`"""
+    o = resolve(cx, obj)
+    if isinstance(o, Rt) and isinstance(o.type, OptionalType):
+        o = resolve(
+            cx, held_or_raise(cx, o, AttributeError, f"'NoneType' object has no attribute '{name}'")
+        )
+    match o:
+        case InstanceObj():
+            setter = inspect.getattr_static(o.cls, name, None)
+            if isinstance(setter, property) and setter.fset is not None:
+                call(cx, Static(setter.fset), [obj, value], {})
+                return
+            cx.write(obj.id, InstanceObj(o.cls, {**o.fields, name: value}, o.site))
+        case Static():
+            setter = inspect.getattr_static(type(o.value), name, None)
+            if isinstance(setter, property) and setter.fset is not None:
+                call(cx, Static(setter.fset), [obj, value], {})
+                return
+            model_state.store_attribute(cx, o.value, name, value)
+        case Rt() if isinstance(o.type, StructType):
+            _set_struct(cx, o, name, value)
+        case _:
+            t = operators.tensor_of(cx, o)
+            if t is not None and name in ("requires_grad", "grad"):
+                return
+            if t is not None and name == "data":
+                cx.refuse("T2C176", "tensor.data is assigned", "use copy_ to change a tensor in place")
+            cx.refuse("T2C176", f"attribute {name!r} of {describe(cx, obj)} is assigned", "keep it in an object")
+
+
+def _set_struct(cx: Context, o: Rt, name: str, value: AbsVal) -> None:
+    from torch2cpp.binding.objects import widen_field
+
+    assert isinstance(o.type, StructType)
+    cls = next(c for c in cx.facts.structs if c.__name__ == o.type.name)
+    t = widen_field(cx, cls, name, value)
+    cx.effect("struct.set", o.operand, name, to_operand(cx, value, t))
+
+
+def delete_attribute(cx: Context, obj: AbsVal, name: str) -> None:
+    """`del obj.name`"""
+    o = resolve(cx, obj)
+    if isinstance(o, InstanceObj) and name in o.fields:
+        fields = {k: v for k, v in o.fields.items() if k != name}
+        cx.write(obj.id, InstanceObj(o.cls, fields, o.site))
+        return
+    cx.refuse("T2C176", f"attribute {name!r} of {describe(cx, obj)} is deleted", "set it to None")
+
+
+def has_attribute(cx: Context, obj: AbsVal, name: str) -> AbsVal:
+    """`hasattr(obj, name)`"""
+    o = resolve(cx, obj)
+    if isinstance(o, Static):
+        out = model_state.has_attribute(cx, o.value, name)
+        if out is not None:
+            return out
+        return Static(hasattr(o.value, name))
+    probe = cx.probe(lambda: _found(cx, obj, name))
+    return Static(bool(probe))
+
+
+def _found(cx: Context, obj: AbsVal, name: str) -> bool:
+    try:
+        find_attribute(cx, obj, name)
+    except Missing:
+        return False
+    return True
+
+
+__all__ = ["Restart", "delete_attribute", "get_attribute", "has_attribute", "set_attribute"]

@@ -1,0 +1,343 @@
+"""Calls: what is called, binding of arguments, interpretation of Python functions in place."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import types
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import libcst as cst
+import torch
+
+from torch2cpp.binding.context import CallSite, Context, Frame, Label
+from torch2cpp.binding.control import branch, labelled
+from torch2cpp.binding.convert import describe, resolve
+from torch2cpp.binding.values import (
+    NONE,
+    AbsVal,
+    Bound,
+    DictObj,
+    Func,
+    Host,
+    InstanceObj,
+    Iter,
+    Native,
+    Ref,
+    Rt,
+    ScopeObj,
+    Static,
+    Tup,
+    fresh_id,
+)
+from torch2cpp.binding.variables import local_names
+from torch2cpp.frontend.source import NoSource, parse_function
+from torch2cpp.hostir.types import StructType
+
+#: Nesting of interpreted calls beyond which a program counts as recursive without end.
+MAX_DEPTH = 60
+
+
+def call(cx: Context, callee: AbsVal, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
+    """Calls any abstract callable."""
+    match callee:
+        case Native():
+            return callee.call(cx, args, kwargs)
+        case Func():
+            return _call_func(cx, callee, args, kwargs)
+        case Bound():
+            return call(cx, callee.callee, [callee.self, *args], kwargs)
+        case Iter() if callee.kind == "choice":
+            return _call_choice(cx, callee, args, kwargs)
+        case Iter() if callee.kind == "keyed_choice":
+            return _call_keyed(cx, callee, args, kwargs)
+        case Static(value):
+            return call_static(cx, value, args, kwargs)
+    out = call_method_if_any(cx, callee, "__call__", args, kwargs)
+    if out is not None:
+        return out
+    if isinstance(callee, Rt):
+        from torch2cpp.binding.optional import held_or_raise
+        from torch2cpp.hostir.types import OptionalType
+
+        if isinstance(callee.type, OptionalType):
+            inner = held_or_raise(cx, callee, TypeError, "'NoneType' object is not callable")
+            return call(cx, inner, args, kwargs)
+    cx.refuse("T2C171", f"{describe(cx, callee)} is called", "call functions, modules or methods")
+
+
+def _call_choice(cx: Context, choice: Iter, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
+    """One of several modules, picked by a run-time index: a branch for each."""
+    index: Host = choice.extra
+    n = len(choice.parts)
+    from torch2cpp.binding.operators import hints_of
+
+    def step(i: int) -> AbsVal:
+        if i == n:
+            cx.raise_(IndexError, "index out of range" if n else "list index out of range")
+        # Python's negative indices count from the end
+        here = cx.host("or", cx.host("eq", index.operand, i), cx.host("eq", index.operand, i - n), label="chosen")
+        return branch(cx, here, lambda: call(cx, choice.parts[i], args, kwargs), lambda: step(i + 1), "choice", cx.span)
+
+    assert hints_of(index) is not None or index is not None
+    return step(0)
+
+
+def _call_keyed(cx: Context, choice: Iter, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
+    key, names = choice.extra
+
+    def step(i: int) -> AbsVal:
+        if i == len(names):
+            cx.raise_(KeyError, cx.host("repr", key.operand))
+        here = cx.host("eq", key.operand, names[i], label="chosen")
+        return branch(cx, here, lambda: call(cx, choice.parts[i], args, kwargs), lambda: step(i + 1), "choice", cx.span)
+
+    return step(0)
+
+
+def call_static(cx: Context, value: Any, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
+    """Calls a Python object known while transpiling."""
+    from torch2cpp.binding.builtin_functions import builtin_handler
+    from torch2cpp.binding.torch_api import torch_handler
+
+    handler = torch_handler(value) or builtin_handler(value)
+    if handler is not None:
+        return handler(cx, args, kwargs)
+    if isinstance(value, functools.partial):
+        bound = {k: Static(v) for k, v in value.keywords.items()}
+        return call(cx, Static(value.func), [*map(Static, value.args), *args], bound | kwargs)
+    if isinstance(value, types.MethodType):
+        return call(cx, Static(value.__func__), [Static(value.__self__), *args], kwargs)
+    if isinstance(value, torch.nn.Module):
+        return _call_module(cx, value, args, kwargs)
+    if isinstance(value, type):
+        from torch2cpp.binding.objects import instantiate
+
+        return instantiate(cx, value, args, kwargs)
+    if isinstance(value, types.FunctionType):
+        return call_python(cx, value, args, kwargs)
+    if isinstance(value, functools._lru_cache_wrapper):
+        return call(cx, Static(value.__wrapped__), args, kwargs)
+    if _all_static(args, kwargs):
+        return _run_for_real(cx, value, args, kwargs)
+    if hasattr(type(value), "__call__") and isinstance(type(value).__call__, types.FunctionType):
+        return call(cx, Static(type(value).__call__), [Static(value), *args], kwargs)
+    name = getattr(value, "__qualname__", repr(value))
+    cx.refuse("T2C172", f"{name} has no Python source and no C++ meaning here", "use tensor operations or plain Python")
+
+
+def _all_static(args: list[AbsVal], kwargs: dict[str, AbsVal]) -> bool:
+    return all(isinstance(a, Static) and not isinstance(a.value, torch.Tensor) for a in [*args, *kwargs.values()])
+
+
+def _run_for_real(cx: Context, f: Callable[..., Any], args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
+    from torch2cpp.binding.operators import static_call
+
+    names = list(kwargs)
+    return static_call(
+        cx,
+        lambda *xs: f(*xs[: len(args)], **dict(zip(names, xs[len(args) :]))),
+        *(a.value for a in args),
+        *(v.value for v in kwargs.values()),
+    )
+
+
+def _call_module(cx: Context, module: torch.nn.Module, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
+    for hooks in ("_forward_hooks", "_forward_pre_hooks"):
+        if getattr(module, hooks, None):
+            cx.refuse("T2C173", f"{type(module).__name__} has forward hooks", "remove the hooks before transpiling")
+    if isinstance(module, torch.jit.ScriptModule):
+        cx.refuse("T2C173", "a scripted module has no Python source", "pass the eager module")
+    return call(cx, Static(module.forward), args, kwargs)
+
+
+def call_python(cx: Context, fn: types.FunctionType, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
+    """Interprets a Python function in place."""
+    plain = _unwrapped(fn)
+    try:
+        parsed = parse_function(plain)
+    except NoSource as error:
+        if _all_static(args, kwargs):
+            return _run_for_real(cx, fn, args, kwargs)
+        cx.refuse("T2C172", f"{fn.__qualname__} has no source: {error}", "define it in a file")
+    if plain.__code__.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
+        cx.refuse("T2C205", f"{fn.__qualname__} is a generator or coroutine", "return a list")
+    defaults: dict[str, AbsVal] = {}
+    code = plain.__code__
+    names = code.co_varnames[: code.co_argcount]
+    for name, d in zip(names[len(names) - len(plain.__defaults__ or ()) :], plain.__defaults__ or ()):
+        defaults[name] = Static(d)
+    for name, d in (plain.__kwdefaults__ or {}).items():
+        defaults[name] = Static(d)
+    parent: int | None = None
+    cells: dict[str, AbsVal] = {}
+    if plain.__closure__:
+        for name, cell in zip(code.co_freevars, plain.__closure__):
+            try:
+                cells[name] = Static(cell.cell_contents)
+            except ValueError:
+                continue
+        parent = cx.new_scope(cells, None)
+    owner = _owner(cells)
+    f = _Callee(parsed.node, parsed.source, plain.__qualname__, parent, plain.__globals__, defaults, owner)
+    return interpret(cx, f, args, kwargs)
+
+
+def _unwrapped(fn: types.FunctionType) -> types.FunctionType:
+    """The function itself, without `@torch.no_grad()` and its like around it."""
+    inner: Any = fn
+    while hasattr(inner, "__wrapped__") and "torch/utils/_contextlib" in inner.__code__.co_filename.replace("\\", "/"):
+        inner = inner.__wrapped__
+    return inner if isinstance(inner, types.FunctionType) else fn
+
+
+def _owner(cells: dict[str, AbsVal]) -> type | None:
+    """The class a method was defined in: Python keeps it for `super()` in the cell `__class__`."""
+    cell = cells.get("__class__")
+    if isinstance(cell, Static) and isinstance(cell.value, type):
+        return cell.value
+    return None
+
+
+@dataclass
+class _Callee:
+    node: cst.FunctionDef | cst.Lambda
+    source: Any
+    name: str
+    scope: int | None
+    globals: dict[str, Any]
+    defaults: dict[str, AbsVal]
+    owner: type | None = None
+
+
+def _call_func(cx: Context, f: Func, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
+    owner = cx.frame.owner if cx.frames else None
+    callee = _Callee(f.node, f.source, f.name, f.scope, f.globals, f.defaults, owner)
+    return interpret(cx, callee, args, kwargs)
+
+
+def interpret(cx: Context, f: _Callee, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
+    """Binds the arguments and runs the body; gives the joined value of all its returns."""
+    from torch2cpp.binding.expressions import evaluate
+    from torch2cpp.binding.statements import run_body
+    from torch2cpp.binding.variables import use
+
+    if len(cx.frames) > MAX_DEPTH:
+        cx.refuse(
+            "T2C174",
+            f"{f.name} calls itself to a depth that depends on data",
+            "use a loop with an explicit stack",
+        )
+    names = bind_arguments(cx, f, args, kwargs)
+    scope = cx.new_scope(names, f.scope)
+    span = cx.span
+
+    def body(label: Label) -> AbsVal:
+        frame = Frame(
+            f.name,
+            scope,
+            f.globals,
+            f.source,
+            label,
+            owner=f.owner,
+            first=args[0] if args else None,
+            local_names=local_names(f.node),
+            node=f.node,
+        )
+        cx.frames.append(frame)
+        try:
+            if isinstance(f.node, cst.Lambda):
+                return evaluate(cx, f.node.body)
+            run_body(cx, f.node.body)
+            return NONE
+        finally:
+            cx.frames.pop()
+
+    with cx.at(CallSite(span, f.name)):
+        return use(cx, labelled(cx, f.name.rpartition(".")[2].strip("<>"), body, span))
+
+
+def bind_arguments(
+    cx: Context, f: Any, args: list[AbsVal], kwargs: dict[str, AbsVal]
+) -> dict[str, AbsVal]:
+    """Python's rules for passing arguments; what Python would reject raises TypeError at run time."""
+    p = f.node.params
+    positional = [x.name.value for x in (*p.posonly_params, *p.params)]
+    keyword_only = [x.name.value for x in p.kwonly_params]
+    name = f.name.rpartition(".")[2]
+    out = dict(zip(positional, args))
+    rest = args[len(positional) :]
+    if isinstance(p.star_arg, cst.Param):
+        static = all(isinstance(a, Static) for a in rest)
+        star: AbsVal = Static(tuple(a.value for a in rest)) if static else Tup(tuple(rest))
+        out[p.star_arg.name.value] = star
+    elif rest:
+        cx.raise_(TypeError, f"{name}() takes {len(positional)} positional arguments but {len(args)} were given")
+    extra: dict[str, AbsVal] = {}
+    for k, v in kwargs.items():
+        if k in positional or k in keyword_only:
+            if k in out:
+                cx.raise_(TypeError, f"{name}() got multiple values for argument '{k}'")
+            out[k] = v
+        else:
+            extra[k] = v
+    if p.star_kwarg is not None:
+        ref = Ref(fresh_id())
+        cx.state.heap[ref.id] = DictObj(extra, ("kwargs", cx.site(None)))
+        out[p.star_kwarg.name.value] = ref
+    elif extra:
+        cx.raise_(TypeError, f"{name}() got an unexpected keyword argument '{next(iter(extra))}'")
+    missing = [n for n in (*positional, *keyword_only) if n not in out and n not in f.defaults]
+    if missing:
+        listed = " and ".join(f"'{m}'" for m in missing)
+        cx.raise_(TypeError, f"{name}() missing {len(missing)} required positional argument"
+                             f"{'s' if len(missing) > 1 else ''}: {listed}")  # fmt: skip
+    for n in (*positional, *keyword_only):
+        out.setdefault(n, f.defaults.get(n))
+    return out
+
+
+# Methods -----------------------------------------------------------------------------------------
+
+
+def find_method(cx: Context, obj: AbsVal, name: str) -> AbsVal | None:
+    """A method defined by the class of an object, bound to it; None if there is none in Python."""
+    o = resolve(cx, obj)
+    cls: type | None = None
+    if isinstance(o, InstanceObj):
+        cls = o.cls
+    elif isinstance(o, Rt) and isinstance(o.type, StructType):
+        cls = next((c for c in cx.facts.structs if c.__name__ == o.type.name), None)
+    elif isinstance(o, Tup) and o.cls is not None:
+        cls = o.cls
+    elif isinstance(o, Static) and not isinstance(o.value, type | types.ModuleType | torch.Tensor):
+        cls = type(o.value)
+        if cls.__module__ == "builtins":
+            return None
+    if cls is None:
+        return None
+    member = inspect.getattr_static(cls, name, None)
+    if isinstance(member, types.FunctionType):
+        return Bound(Static(member), obj)
+    return None
+
+
+def call_method_if_any(
+    cx: Context, obj: AbsVal, name: str, args: list[AbsVal], kwargs: dict[str, AbsVal] | None = None
+) -> AbsVal | None:
+    """Calls a (special) method if the object's class defines it in Python."""
+    method = find_method(cx, obj, name)
+    return None if method is None else call(cx, method, args, kwargs or {})
+
+
+def zero_argument_super(cx: Context) -> AbsVal:
+    """`super()`"""
+    frame = cx.frame
+    if frame.owner is None or frame.first is None:
+        cx.raise_(RuntimeError, "super(): no arguments")
+    return Iter("super", (frame.first,), frame.owner)
+
+
+__all__ = ["ScopeObj", "bind_arguments", "call", "call_method_if_any", "call_python", "find_method"]

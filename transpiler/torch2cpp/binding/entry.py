@@ -1,0 +1,297 @@
+"""Binding of whole programs: entries of a model, in rounds until nothing new is learned."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from torch2cpp.binding.aten import NoOverload
+from torch2cpp.binding.calls import _unwrapped
+from torch2cpp.binding.context import Context, Exit, Facts, Frame, Restart, Terminated
+from torch2cpp.binding.control import run_path
+from torch2cpp.binding.convert import NoType, describe, to_operand
+from torch2cpp.binding.joins import _inside, type_in
+from torch2cpp.binding.signature import InputSpec, ParamSpec, infer_params
+from torch2cpp.binding.values import NONE, AbsVal, DictObj, Host, ListObj, Meta, Ref, Rt, State, Static, Tensor, Tup, fresh_id
+from torch2cpp.binding.variables import local_names
+from torch2cpp.diagnostics import Diagnostic, Refused
+from torch2cpp.frontend.source import parse_function
+from torch2cpp.hostir.ops import Block, Return, Value
+from torch2cpp.hostir.program import Function, Param, Program, Struct
+from torch2cpp.hostir.types import (
+    NONE as NONE_TYPE,
+    ListType,
+    OptionalType,
+    RecordType,
+    ScalarType,
+    StructType,
+    TensorType,
+    TupleType,
+    Type,
+    join_or_union,
+)
+from torch2cpp.spans import NOWHERE
+
+#: Every round learns something; a program needing more rounds does not settle.
+MAX_ROUNDS = 400
+
+
+def bind(
+    model: Any,
+    examples: Sequence[Any] | dict[str, Sequence[Any]],
+    entries: Sequence[str] = ("forward",),
+    dynamic_shapes: Any = None,
+    pin: dict[str, Any] | None = None,
+    name: str | None = None,
+) -> Program:
+    """The host IR of a model's entries.
+
+    `examples` are argument tuples of the only entry, or entry name -> list of them. Raises
+    `Refused` (diagnostics with places) and `SignatureError`.
+    """
+    per_entry = examples if isinstance(examples, dict) else {entries[0]: examples}
+    facts = Facts()
+    weight_names = _weight_names(model)
+    for _ in range(MAX_ROUNDS):
+        facts.rounds += 1
+        cx = Context(facts, dict(weight_names), _module_paths(model))
+        _name_containers(cx, model)
+        try:
+            functions = {
+                e: _bind_entry(cx, model, e, list(per_entry.get(e, [()])), dynamic_shapes, pin or {}) for e in entries
+            }
+        except Restart:
+            continue
+        if not cx.dirty:
+            return _program(cx, model, functions, name)
+    raise Refused(
+        [Diagnostic("T2C120", NOWHERE, "the types of this program do not settle", "keep one type per variable")]
+    )
+
+
+def _weight_names(model: Any) -> dict[int, str]:
+    names: dict[int, str] = {}
+    if isinstance(model, torch.nn.Module):
+        for n, p in model.named_parameters(remove_duplicate=False):
+            names.setdefault(id(p), n)
+        for n, b in model.named_buffers(remove_duplicate=False):
+            names.setdefault(id(b), n)
+    return names
+
+
+def _module_paths(model: Any) -> dict[int, str]:
+    if not isinstance(model, torch.nn.Module):
+        return {id(model): ""}
+    return {id(m): n for n, m in model.named_modules(remove_duplicate=False)}
+
+
+def _name_containers(cx: Context, model: Any) -> None:
+    if isinstance(model, torch.nn.Module):
+        for path, module in model.named_modules():
+            for attr, value in vars(module).items():
+                if isinstance(value, list | dict) and not attr.startswith("_"):
+                    cx.object_names[id(value)] = f"{path}.{attr}" if path else attr
+
+
+def _bind_entry(
+    cx: Context, model: Any, entry: str, examples: list[Any], dynamic_shapes: Any, pin: dict[str, Any]
+) -> Function:
+    function, first = _entry_function(model, entry)
+    specs = infer_params(function, examples, first is not None, dynamic_shapes, pin)
+    parsed = parse_function(function)
+    cx.state, cx.block, cx.frames, cx.labels, cx.path = State(), Block(), [], [], (("entry", entry),)
+    cx.span = parsed.source.span(parsed.node)
+    params: list[Param] = []
+    names: dict[str, AbsVal] = {}
+    for spec in specs:
+        param, value = _parameter(cx, spec)
+        params.append(param)
+        names[spec.name] = value
+    positional = list(inspect.signature(function).parameters)
+    if first is not None:
+        names = {positional[0]: first, **names}
+    body = cx.block
+    exits = _run(cx, function, parsed, names, first)
+    result = _result_type(cx, exits)
+    for path in exits:
+        with _inside(cx, path):
+            operand = to_operand(cx, path.value, result)
+            cx.emit(Return(operand, path.span))
+    return Function(entry, tuple(params), result, body, cx.span)
+
+
+def _entry_function(model: Any, entry: str) -> tuple[Any, AbsVal | None]:
+    """The plain function of an entry, and its `self`."""
+    member = getattr(model, entry, None) if not inspect.isfunction(model) else model
+    if member is None:
+        raise Refused(
+            [Diagnostic("T2C001", NOWHERE, f"{type(model).__name__} has no method {entry!r}", "name another entry")]
+        )
+    if inspect.ismethod(member):
+        return _unwrapped(member.__func__), Static(member.__self__)
+    if inspect.isfunction(member):
+        return _unwrapped(member), None
+    return _unwrapped(type(member).__call__), Static(member)
+
+
+def _run(cx: Context, function: Any, parsed: Any, names: dict[str, AbsVal], first: AbsVal) -> list[Exit]:
+    from torch2cpp.binding.statements import run_body
+
+    scope_parent: int | None = None
+    owner: type | None = None
+    if function.__closure__:
+        cells = {n: Static(c.cell_contents) for n, c in zip(function.__code__.co_freevars, function.__closure__)}
+        scope_parent = cx.new_scope(dict(cells), None)
+        owner = cells["__class__"].value if "__class__" in cells else None
+    scope = cx.new_scope(names, scope_parent)
+    with cx.label("return") as label:
+        frame = Frame(
+            function.__qualname__,
+            scope,
+            function.__globals__,
+            parsed.source,
+            label,
+            owner=owner,
+            first=first,
+            local_names=local_names(parsed.node),
+            node=parsed.node,
+        )
+
+        def body() -> AbsVal:
+            cx.frames.append(frame)
+            run_body(cx, parsed.node.body)
+            return NONE
+
+        block, state = cx.block, cx.state
+        try:
+            end = run_path(cx, block, state, body)
+        except NoOverload as error:
+            cx.refuse("T2C151", f"no operator fits {error}", "check the arguments' types")
+        except NoType as error:
+            cx.refuse("T2C113", f"{error} would have to exist at run time", "keep modules and functions static")
+        if end is not None:
+            label.exits.append(end)
+        return label.exits
+
+
+def _result_type(cx: Context, exits: list[Exit]) -> Type:
+    result: Type | None = None
+    for path in exits:
+        try:
+            t = type_in(cx, path, path.value)
+        except NoType:
+            cx.refuse("T2C114", f"{describe(cx, path.value)} is returned", "return tensors, numbers and containers",
+                      span=path.span)  # fmt: skip
+        result = t if result is None else join_or_union(result, t)
+    return result if result is not None else NONE_TYPE
+
+
+# Parameters --------------------------------------------------------------------------------------
+
+
+def _parameter(cx: Context, spec: ParamSpec) -> tuple[Param, AbsVal]:
+    if spec.spec.is_static:
+        return Param(spec.name, None, spec.default, spec.spec.static), Static(spec.spec.static)
+    value = cx.value(spec.spec.type, spec.name)
+    cx.named.add(value.id)
+    return Param(spec.name, value, spec.default), abstract(cx, spec.spec, value, spec.name)
+
+
+def abstract(cx: Context, spec: InputSpec, value: Value, path: str) -> AbsVal:
+    """The abstract value of an input."""
+    t = spec.type
+    match t:
+        case TensorType():
+            return Tensor(value, Meta(t.dtype, spec.dims))
+        case ScalarType():
+            return Host(t, value, (4, 3, 5) if t.kind == "int" else None)
+        case OptionalType():
+            return Rt(value, t, example=_example(cx, spec.parts[0]))
+        case ListType():
+            from torch2cpp.binding.containers import run_time
+
+            example = _example(cx, spec.parts[0]) if spec.parts else None
+            wide = cx.facts.containers.get(("input", path), t)
+            return run_time(cx, Rt(value, wide, example=example), ("input", path))
+        case TupleType():
+            elems = tuple(
+                abstract(cx, p, cx.host("tuple.get", value, i, type_=p.type, label=f"{path}_{i}"), f"{path}.{i}")
+                for i, p in enumerate(spec.parts)
+            )
+            return Tup(elems) if t.kind == "tuple" else _list(cx, elems, path)
+        case RecordType():
+            fields = {
+                n: abstract(cx, p, cx.host("record.get", value, n, type_=p.type, label=n), f"{path}.{n}")
+                for (n, _), p in zip(t.fields, spec.parts)
+            }
+            ref = Ref(fresh_id())
+            cx.state.heap[ref.id] = DictObj(fields, ("input", path))
+            return ref
+    raise AssertionError(t)
+
+
+def _list(cx: Context, elems: tuple[AbsVal, ...], path: str) -> AbsVal:
+    from torch2cpp.binding.containers import new_list
+
+    return new_list(cx, list(elems), ("input", path))
+
+
+def _example(cx: Context, spec: InputSpec) -> AbsVal:
+    """A representative of what is inside an optional or list input; only its sizes are looked at."""
+    match spec.type:
+        case TensorType():
+            return Tensor(cx.value(spec.type, "example"), Meta(spec.type.dtype, spec.dims))
+        case TupleType() | RecordType():
+            return Tup(tuple(_example(cx, p) for p in spec.parts))
+    return None
+
+
+# The program -------------------------------------------------------------------------------------
+
+
+def snake(name: str) -> str:
+    """`EarlyExitNet` -> `early_exit_net`"""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
+
+
+def _program(cx: Context, model: Any, functions: dict[str, Function], name: str | None) -> Program:
+    class_name = model.__name__ if inspect.isfunction(model) else type(model).__name__
+    used = _used_weights(cx, functions)
+    structs = {
+        StructType(c.__name__): Struct(c.__name__, dict(fields)) for c, fields in cx.facts.structs.items()
+    }
+    files = dict.fromkeys(file for file, _ in cx.line_kinds)
+    program = Program(
+        name or snake(class_name),
+        class_name,
+        functions,
+        dict(cx.functions),
+        list(cx.cells.values()),
+        {n: t for n, t in cx.weights.items() if n in used},
+        structs,
+        {},
+        tuple(files),
+    )
+    LINE_KINDS[id(program)] = cx.line_kinds
+    return program
+
+
+#: For `explain`: program -> kind of each line. Kept beside the program, which is data of the IR only.
+LINE_KINDS: dict[int, dict[tuple[str, int], set[str]]] = {}
+
+
+def _used_weights(cx: Context, functions: dict[str, Function]) -> set[str]:
+    from torch2cpp.hostir.ops import WeightRef, leaves, operands, walk
+
+    used: set[str] = set()
+    for f in (*functions.values(), *cx.functions.values()):
+        for op in walk(f.body):
+            used |= {leaf.name for leaf in leaves(operands(op)) if isinstance(leaf, WeightRef)}
+    return used | {c.name for c in cx.cells.values() if isinstance(c.initial, torch.Tensor)}
+
+
+__all__ = ["Callable", "Terminated", "abstract", "bind"]

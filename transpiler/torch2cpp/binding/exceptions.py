@@ -1,0 +1,250 @@
+"""raise, try, and exception objects."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import libcst as cst
+
+from torch2cpp.binding.context import Context, Exit
+from torch2cpp.binding.control import run_path
+from torch2cpp.binding.convert import describe, resolve
+from torch2cpp.binding.joins import merge
+from torch2cpp.binding.values import NONE, AbsVal, Host, InstanceObj, Native, Poison, ScopeObj, State, Static, Tup
+from torch2cpp.hostir.ops import Block, Handler, Raise, Try, Yield
+from torch2cpp.hostir.types import STR
+
+
+@dataclass(eq=False)
+class Exc:
+    """An exception object: its class and its message."""
+
+    cls: type[BaseException]
+    #: The message, `str(e)`.
+    message: Static | Host
+    args: tuple[AbsVal, ...] = ()
+
+    def attribute(self, cx: Context, name: str) -> AbsVal:
+        """`e.args` and the like."""
+        if name == "args":
+            return Tup(self.args or (self.message,))
+        if name == "__class__":
+            return Static(self.cls)
+        if name == "message":
+            return self.message
+        if name == "with_traceback":
+            return Native(name, lambda c, a, k: self)
+        cx.refuse("T2C190", f"attribute {name!r} of an exception", "put what the handler needs into the message")
+
+
+def make_exception(cx: Context, cls: type[BaseException], args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
+    """`SomeError(...)`"""
+    from torch2cpp.binding.strings import to_repr, to_str
+
+    if "__init__" in cls.__dict__ or any("__init__" in b.__dict__ for b in cls.__mro__[:-1] if not _builtin(b)):
+        cx.refuse(
+            "T2C191",
+            f"{cls.__name__} has an __init__ of its own",
+            "let the exception carry a message only",
+        )
+    message: AbsVal
+    if not args:
+        message = Static("")
+    elif len(args) == 1:
+        message = to_repr(cx, args[0]) if issubclass(cls, KeyError) else to_str(cx, args[0])
+    else:
+        message = to_repr(cx, Tup(tuple(args)))
+    return Exc(cls, message, tuple(args))
+
+
+def _builtin(cls: type) -> bool:
+    return cls.__module__ == "builtins"
+
+
+def raise_value(cx: Context, v: AbsVal) -> None:
+    """`raise v`"""
+    if isinstance(v, Static) and isinstance(v.value, type) and issubclass(v.value, BaseException):
+        v = make_exception(cx, v.value, [], {})
+    if isinstance(v, Static) and isinstance(v.value, BaseException):
+        cx.raise_(type(v.value), str(v.value))
+    o = resolve(cx, v)
+    if isinstance(o, Exc):
+        cx.raise_(o.cls, o.message.value if isinstance(o.message, Static) else o.message.operand)
+    cx.refuse("T2C192", f"raise of {describe(cx, v)}", "raise an exception class with a message")
+
+
+def reraise(cx: Context) -> None:
+    """A bare `raise`"""
+    for frame in reversed(cx.frames):
+        if frame.handling is not None:
+            raise_value(cx, frame.handling)
+    cx.raise_(RuntimeError, "No active exception to reraise")
+
+
+def run_try(cx: Context, node: cst.Try) -> None:
+    """`try`: what the body assigned before it raised is not known to the handlers."""
+    if node.finalbody is not None:
+        _run_finally(cx, node)
+        return
+    _run_except(cx, node)
+
+
+def _run_finally(cx: Context, node: cst.Try) -> None:
+    """`finally` whose body runs on the way out of every exit."""
+    cx.refuse(
+        "T2C193",
+        "try with finally",
+        "repeat the clean-up after the try and in each handler",
+        span=cx.frame.source.span(node.finalbody) if node.finalbody else None,
+    )
+
+
+def _run_except(cx: Context, node: cst.Try) -> None:
+    from torch2cpp.binding.statements import run_body
+
+    base = cx.state
+    body_block = Block()
+    log: set[tuple[Any, str | None]] = set()
+    cx.write_logs.append(log)
+
+    def body() -> AbsVal:
+        run_body(cx, node.body)
+        return NONE
+
+    try:
+        with cx.at(("try", cx.span.line)):
+            end = run_path(cx, body_block, base.copy(), body)
+    finally:
+        cx.write_logs.remove(log)
+    paths: list[Exit] = []
+    handlers: list[Handler] = []
+    for h in node.handlers:
+        handler, path = _handler(cx, h, base, log)
+        handlers.append(handler)
+        if path is not None:
+            paths.append(path)
+    _finish(cx, node, body_block, end, handlers, paths)
+
+
+def _finish(
+    cx: Context, node: cst.Try, body_block: Block, end: Exit | None, handlers: list[Handler], paths: list[Exit]
+) -> None:
+    """Joins the body's end and the handlers'; `else` runs after the body, outside of the handlers' reach."""
+    from torch2cpp.binding.context import Terminated
+    from torch2cpp.binding.control import branch
+    from torch2cpp.binding.statements import run_body
+
+    incoming = [*([end] if end is not None else []), *paths]
+    if not incoming:
+        cx.emit(Try((), body_block, tuple(handlers), None, cx.span))
+        raise Terminated
+    flags = [[Static(e is end) for e in incoming]]
+    needs_flag = node.orelse is not None and end is not None and bool(paths)
+    merged = merge(cx, incoming, flags if needs_flag else [], ["completed"] if needs_flag else [])
+    for path, operands in zip(incoming, merged.operands):
+        path.block.ops.append(Yield(tuple(operands), path.span))
+    cx.emit(Try(tuple(merged.results), body_block, tuple(handlers), None, cx.span))
+    cx.state = merged.state
+    if node.orelse is None or end is None:
+        return
+    if not paths:
+        run_body(cx, node.orelse.body)
+        return
+    completed = merged.extras[0]
+    assert isinstance(completed, Host)
+
+    def after() -> AbsVal:
+        # The body's own values are known again only where it completed; they were joined above.
+        run_body(cx, node.orelse.body)  # type: ignore[union-attr]
+        return NONE
+
+    branch(cx, completed.operand, after, lambda: NONE, "else", cx.span)
+
+
+def _handler(
+    cx: Context, h: cst.ExceptHandler, base: State, log: set[tuple[Any, str | None]]
+) -> tuple[Handler, Exit | None]:
+    from torch2cpp.binding.expressions import evaluate
+    from torch2cpp.binding.statements import run_body
+    from torch2cpp.binding.variables import assign
+
+    classes = _classes(cx, h)
+    names = tuple(c.__name__ for c in classes) if classes is not None else ()
+    message = cx.value(STR, "message")
+    block = Block((message,))
+    state = _handler_state(cx, base, log)
+    first = classes[0] if classes else Exception
+    exc = Exc(first, Host(STR, message))
+
+    def run() -> AbsVal:
+        saved = cx.frame.handling
+        cx.frame.handling = exc
+        try:
+            if h.name is not None:
+                assert isinstance(h.name.name, cst.Name)
+                assign(cx, h.name.name.value, exc)
+            run_body(cx, h.body)
+        finally:
+            cx.frame.handling = saved
+        return NONE
+
+    assert evaluate is not None
+    with cx.at(("except", cx.frame.source.span(h).line)):
+        end = run_path(cx, block, state, run)
+    if end is not None and h.name is not None:
+        scope = end.state.heap[cx.frame.scope]
+        kept = {n: v for n, v in scope.names.items() if n != h.name.name.value}  # type: ignore[union-attr]
+        end.state.heap[cx.frame.scope] = ScopeObj(kept, scope.parent)
+    return Handler(names, block), end
+
+
+def _classes(cx: Context, h: cst.ExceptHandler) -> list[type] | None:
+    """The classes of an except clause; None for a bare one and for Exception itself."""
+    from torch2cpp.binding.expressions import evaluate
+
+    if h.type is None:
+        return None
+    v = evaluate(cx, h.type)
+    if not isinstance(v, Static):
+        cx.refuse("T2C194", "the classes of an except clause are not known", "name them")
+    listed = list(v.value) if isinstance(v.value, tuple) else [v.value]
+    return None if any(c in (Exception, BaseException) for c in listed) else listed
+
+
+def _handler_state(cx: Context, base: State, log: set[tuple[Any, str | None]]) -> State:
+    """The state a handler sees: what the body wrote is one of several values, an error if it is read."""
+    state = base.copy()
+    for key, name in log:
+        if key not in state.heap:
+            continue
+        if isinstance(key, tuple):
+            del state.heap[key]  # an attribute: it is read from its cell
+        elif name is not None and isinstance(state.heap[key], ScopeObj):
+            scope = state.heap[key]
+            unknown = Poison(f"{name!r} is assigned in the try body, and may or may not be when it raises")
+            state.heap[key] = ScopeObj({**scope.names, name: unknown}, scope.parent)
+        elif isinstance(state.heap[key], InstanceObj):
+            obj = state.heap[key]
+            unknown = Poison("an attribute is assigned in the try body, and may or may not be when it raises")
+            state.heap[key] = InstanceObj(obj.cls, dict.fromkeys(obj.fields, unknown), obj.site)
+        else:
+            _must_be_run_time(cx, base, key)
+    return state
+
+
+def _must_be_run_time(cx: Context, base: State, key: Any) -> None:
+    """A list or dict changed in a try body must be a run-time one: the handler sees the changes made so far."""
+    from torch2cpp.binding.context import Restart
+    from torch2cpp.binding.joins import widen_dict, widen_list
+    from torch2cpp.binding.values import DictObj, ListObj
+
+    obj = base.heap[key]
+    if isinstance(obj, ListObj):
+        widen_list(cx, base, obj, None)
+    if isinstance(obj, DictObj):
+        widen_dict(cx, base, obj)
+        raise Restart
+
+
+__all__ = ["Exc", "Raise", "make_exception", "raise_value", "reraise", "run_try"]

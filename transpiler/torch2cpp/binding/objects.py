@@ -1,0 +1,249 @@
+"""Objects of user classes: made at run time, kept as known fields or as run-time structs."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import inspect
+import types
+from typing import Any
+
+from torch2cpp.binding.context import Context, Restart
+from torch2cpp.binding.control import branch
+from torch2cpp.binding.convert import NoType, SCALARS, describe, resolve, type_of
+from torch2cpp.binding.values import (
+    AbsVal,
+    Host,
+    InstanceObj,
+    Ref,
+    Static,
+    Tup,
+    fresh_id,
+)
+from torch2cpp.hostir.types import NEVER, StructType, Type, join
+
+
+def instantiate(cx: Context, cls: type, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
+    """`cls(*args, **kwargs)`"""
+    if issubclass(cls, BaseException):
+        from torch2cpp.binding.exceptions import make_exception
+
+        return make_exception(cx, cls, args, kwargs)
+    if issubclass(cls, enum.Enum):
+        return _enum_member(cx, cls, args)
+    if issubclass(cls, tuple) and hasattr(cls, "_fields"):
+        return _named_tuple(cx, cls, args, kwargs)
+    if not _is_interpretable(cls):
+        from torch2cpp.binding.calls import _all_static, _run_for_real
+
+        if _all_static(args, kwargs):
+            return _run_for_real(cx, cls, args, kwargs)
+        cx.refuse("T2C180", f"{cls.__qualname__} objects are made at run time", "use plain Python classes")
+    ref = Ref(fresh_id())
+    cx.state.heap[ref.id] = InstanceObj(cls, {}, cx.site(None))
+    if dataclasses.is_dataclass(cls) and not isinstance(cls.__dict__.get("__init__"), types.FunctionType) or (
+        dataclasses.is_dataclass(cls) and _generated_init(cls)
+    ):
+        _dataclass_init(cx, ref, cls, args, kwargs)
+    else:
+        init = inspect.getattr_static(cls, "__init__")
+        if isinstance(init, types.FunctionType):
+            from torch2cpp.binding.calls import call
+
+            call(cx, Static(init), [ref, *args], kwargs)
+        elif args or kwargs:
+            cx.raise_(TypeError, f"{cls.__name__}() takes no arguments")
+    return ref
+
+
+def _generated_init(cls: type) -> bool:
+    init = cls.__init__
+    return isinstance(init, types.FunctionType) and init.__code__.co_filename == "<string>"
+
+
+def _is_interpretable(cls: type) -> bool:
+    import torch
+
+    if issubclass(cls, torch.nn.Module | torch.Tensor):
+        return False
+    return all(b is object or b.__module__ != "builtins" for b in cls.__mro__) and not cls.__module__.startswith(
+        ("torch", "numpy")
+    )
+
+
+def _enum_member(cx: Context, cls: type[enum.Enum], args: list[AbsVal]) -> AbsVal:
+    (value,) = args
+    if isinstance(value, Static):
+        from torch2cpp.binding.operators import static_call
+
+        return static_call(cx, cls, value.value)
+    from torch2cpp.binding.operators import compare
+
+    members = list(cls)
+
+    def step(i: int) -> AbsVal:
+        if i == len(members):
+            text = cx.host("repr", value.operand)
+            cx.raise_(ValueError, cx.host("str.add", text, f" is not a valid {cls.__qualname__}"))
+        same = compare(cx, "==", value, Static(members[i].value))
+        if isinstance(same, Static):
+            return step(i + 1)
+        return branch(cx, same.operand, lambda: Static(members[i]), lambda: step(i + 1), "member", cx.span)
+
+    return step(0)
+
+
+def _named_tuple(cx: Context, cls: Any, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
+    names = cls._fields
+    values = dict(zip(names, args))
+    for k, v in kwargs.items():
+        if k in values or k not in names:
+            cx.raise_(TypeError, f"{cls.__name__}.__new__() got an unexpected keyword argument '{k}'")
+        values[k] = v
+    for n in names:
+        if n not in values:
+            if n not in cls._field_defaults:
+                cx.raise_(TypeError, f"{cls.__name__}.__new__() missing 1 required positional argument: '{n}'")
+            values[n] = Static(cls._field_defaults[n])
+    return Tup(tuple(values[n] for n in names), cls, tuple(names))
+
+
+def _dataclass_init(cx: Context, ref: Ref, cls: Any, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> None:
+    from torch2cpp.binding.calls import call, call_method_if_any
+
+    fields = [f for f in dataclasses.fields(cls) if f.init]
+    if len(args) > len(fields):
+        cx.raise_(TypeError, f"{cls.__name__}.__init__() takes {len(fields) + 1} positional arguments but "
+                             f"{len(args) + 1} were given")  # fmt: skip
+    values = {f.name: a for f, a in zip(fields, args)}
+    for k, v in kwargs.items():
+        if k in values or k not in {f.name for f in fields}:
+            cx.raise_(TypeError, f"{cls.__name__}.__init__() got an unexpected keyword argument '{k}'")
+        values[k] = v
+    for f in dataclasses.fields(cls):
+        if f.name in values:
+            continue
+        if f.default is not dataclasses.MISSING:
+            values[f.name] = Static(f.default)
+        elif f.default_factory is not dataclasses.MISSING:
+            values[f.name] = call(cx, Static(f.default_factory), [], {})
+        elif f.init:
+            cx.raise_(TypeError, f"{cls.__name__}.__init__() missing 1 required positional argument: '{f.name}'")
+    ordered = {f.name: values[f.name] for f in dataclasses.fields(cls) if f.name in values}
+    obj = cx.state.heap[ref.id]
+    cx.write(ref.id, InstanceObj(cls, ordered, obj.site))
+    call_method_if_any(cx, ref, "__post_init__", [])
+
+
+# Run-time structs --------------------------------------------------------------------------------
+
+
+def make_struct(cx: Context, obj: InstanceObj) -> None:
+    """Objects of this class must be run-time structs: learnt once, then binding starts again."""
+    cx.refuse(
+        "T2C181",
+        f"a {obj.cls.__name__} is stored in a run-time container",
+        "store tuples of tensors and numbers",
+    )
+
+
+def widen_field(cx: Context, cls: type, name: str, value: AbsVal) -> Type:
+    """The type of a struct's field with room for a value."""
+    from torch2cpp.binding.containers import element_type
+
+    fields = cx.facts.structs[cls]
+    have = fields.get(name, NEVER)
+    wide = join(have, element_type(cx, value))
+    if wide is None:
+        cx.refuse("T2C182", f"{cls.__name__}.{name} holds {have} and {describe(cx, value)}", "use one type per field")
+    if wide != have:
+        fields[name] = wide
+        cx.facts.examples.setdefault((cls, name), value)
+        raise Restart
+    return wide
+
+
+# isinstance --------------------------------------------------------------------------------------
+
+
+def python_class(cx: Context, v: AbsVal) -> type | None:
+    """`type(v)` where it is known."""
+    import torch
+
+    from torch2cpp.binding.exceptions import Exc
+    from torch2cpp.binding.values import Bound, DictObj, Func, Iter, ListObj, RangeVal, Rt, SliceVal, Tensor
+    from torch2cpp.hostir.types import DictType, ListType, RecordType, SetType, TupleType
+
+    o = resolve(cx, v)
+    match o:
+        case Static(value):
+            return type(value)
+        case Tensor():
+            return torch.Tensor
+        case Host():
+            return {t: p for p, t in SCALARS.items()}[o.type]
+        case Tup():
+            return o.cls or tuple
+        case ListObj():
+            if o.kind == "deque":
+                import collections
+
+                return collections.deque
+            return list
+        case DictObj():
+            return dict
+        case InstanceObj():
+            return o.cls
+        case RangeVal():
+            return range
+        case SliceVal():
+            return slice
+        case Exc():
+            return o.cls
+        case Func() | Bound():
+            return types.FunctionType
+        case Rt():
+            if isinstance(o.type, StructType):
+                name = o.type.name
+                return next((c for c in cx.facts.structs if c.__name__ == name), None)
+            return {ListType: list, DictType: dict, SetType: set, TupleType: tuple, RecordType: dict}.get(type(o.type))
+        case Iter():
+            return {"enumerate": enumerate, "zip": zip, "map": map}.get(o.kind)
+    return None
+
+
+def is_instance(cx: Context, v: AbsVal, classes: Any) -> AbsVal:
+    """`isinstance(v, classes)`"""
+    from torch2cpp.binding.optional import held, is_none
+    from torch2cpp.binding.values import Rt
+    from torch2cpp.hostir.types import OptionalType
+
+    o = resolve(cx, v)
+    if isinstance(o, Rt) and isinstance(o.type, OptionalType):
+        missing = is_none(cx, o)
+        if isinstance(missing, Host):
+            return branch(
+                cx,
+                missing.operand,
+                lambda: Static(isinstance(None, classes)),
+                lambda: is_instance(cx, held(cx, o), classes),
+                "is_instance",
+                cx.span,
+            )
+    cls = python_class(cx, v)
+    if cls is None:
+        cx.refuse("T2C183", f"the class of {describe(cx, v)} is not known", "test a value of known class")
+    if isinstance(o, Static):
+        return Static(isinstance(o.value, classes))
+    if hasattr(classes, "__args__"):
+        classes = classes.__args__
+    try:
+        return Static(issubclass(cls, classes))
+    except TypeError:
+        import torch
+
+        listed = classes if isinstance(classes, tuple) else (classes,)
+        return Static(any(issubclass(cls, c) for c in listed if isinstance(c, type)) and cls is not torch.Tensor)
+
+
+__all__ = ["NoType", "instantiate", "is_instance", "python_class", "type_of"]
