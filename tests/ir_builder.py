@@ -130,26 +130,32 @@ class Builder:
         self.add(HostOp(None, op, args, self.span()))
 
     def tensor(self, overload: Any, *args: Any, name: str = "t", type: Type | None = None, **kwargs: Any) -> Any:
-        """A tensor operation; its result type is found on fake tensors with sizes that vary as 3."""
+        """A tensor operation; its result type is found on meta tensors."""
         types = [type] if type is not None else self._infer(overload, args, kwargs)
         values = tuple(self.value(t, name) for t in types)
         self.add(TensorOp(values, overload, args, kwargs, self.span()))
         return values[0] if len(values) == 1 else values
 
     def _infer(self, overload: Any, args: Any, kwargs: Any) -> list[Type]:
-        varies: list[bool] = []
+        """Runs the operator with two sizes for what varies; a result's size that differs varies too."""
 
-        def sample(leaf: Any) -> Any:
-            if isinstance(leaf, Value | WeightRef):
+        def run(size: int) -> tuple[torch.Tensor, ...]:
+            def sample(leaf: Any) -> Any:
+                if not isinstance(leaf, Value | WeightRef):
+                    return leaf
                 if isinstance(leaf.type, TensorType):
-                    varies.append(None in leaf.type.dims)
-                    return torch.zeros([3 if d is None else d for d in leaf.type.dims], dtype=leaf.type.dtype)
+                    shape = [size if d is None else d for d in leaf.type.dims]
+                    return torch.zeros(shape, dtype=leaf.type.dtype, device="meta")
                 return {"int": 1, "float": 1.0, "bool": True}[leaf.type.kind]
-            return leaf
 
-        out = overload(*map_leaves(args, sample), **map_leaves(kwargs, sample))
-        outs = out if isinstance(out, tuple) else (out,)
-        return [TensorType(t.dtype, tuple(None if any(varies) else d for d in t.shape)) for t in outs]
+            out = overload(*map_leaves(args, sample), **map_leaves(kwargs, sample))
+            return out if isinstance(out, tuple) else (out,)
+
+        pairs = zip(run(3), run(5), strict=True)
+        return [
+            TensorType(t.dtype, tuple(d if d == e else None for d, e in zip(t.shape, u.shape, strict=True)))
+            for t, u in pairs
+        ]
 
     def load(self, cell: Cell, name: str = "c") -> Value:
         """Reads a cell."""

@@ -7,6 +7,7 @@ they raise, the error is part of what must stay the same.
 from __future__ import annotations
 
 import random
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,8 +15,8 @@ import torch
 
 from ir_builder import Builder, aten, tensor
 from torch2cpp.hostir.interpret import Interpreter
-from torch2cpp.hostir.ops import Cell, Handler, Value
-from torch2cpp.hostir.program import Program
+from torch2cpp.hostir.ops import Cell, Handler, Value, map_leaves
+from torch2cpp.hostir.program import Program, Region
 from torch2cpp.hostir.pyerror import PyError
 from torch2cpp.hostir.types import BOOL, INT, STR, ListType, TupleType
 
@@ -285,7 +286,54 @@ ARGUMENTS = [
 ]
 
 
-def behaviour(program: Program, capsys: Any = None) -> list[Any]:
+def compiled_separately(interpreter: Interpreter) -> None:
+    """Makes regions that are not marked as aliasing run like a compiler that copies: nothing is shared."""
+    run_eagerly = interpreter.run_region
+
+    def run(region: Region, args: Sequence[Any]) -> tuple[Any, ...]:
+        if region.aliasing:
+            return run_eagerly(region, args)
+        return tuple(map_leaves(r, copied) for r in run_eagerly(region, [map_leaves(a, copied) for a in args]))
+
+    interpreter.run_region = run
+
+
+def compiled_sharing(interpreter: Interpreter) -> None:
+    """Makes regions that are not marked as aliasing run like a compiler that shares what is equal.
+
+    Results equal to each other are one tensor, and what does not depend on inputs is computed once
+    for all calls.
+    """
+    run_eagerly = interpreter.run_region
+    constants: list[torch.Tensor] = []
+
+    def run(region: Region, args: Sequence[Any]) -> tuple[Any, ...]:
+        if region.aliasing:
+            return run_eagerly(region, args)
+        known = list(constants)
+
+        def shared(x: Any) -> Any:
+            if not isinstance(x, torch.Tensor):
+                return x
+            for other in known:
+                if comparable(x) == comparable(other):
+                    return other
+            known.append(x)
+            if not region.params:
+                constants.append(x)
+            return x
+
+        return tuple(map_leaves(r, shared) for r in run_eagerly(region, [map_leaves(a, copied) for a in args]))
+
+    interpreter.run_region = run
+
+
+def copied(x: Any) -> Any:
+    """A copy of a tensor; anything else as it is."""
+    return x.clone() if isinstance(x, torch.Tensor) else x
+
+
+def behaviour(program: Program, compiled: Callable[[Interpreter], None] | None = None) -> list[Any]:
     """All that can be seen of a program: results, errors, what is printed, arguments and state afterwards.
 
     An error raised outside any `try` ends the call; which values state and arguments then have is
@@ -294,6 +342,8 @@ def behaviour(program: Program, capsys: Any = None) -> list[Any]:
     seen: list[Any] = []
     for x, y, n, flag in ARGUMENTS:
         interpreter = Interpreter(program)
+        if compiled is not None:
+            compiled(interpreter)
         for _ in range(2):
             torch.manual_seed(0)
             args = [torch.tensor(x), torch.tensor(y), n, flag]

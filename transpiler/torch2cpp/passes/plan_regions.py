@@ -336,7 +336,9 @@ class _Segment:
             self.inherit_kinds(kinds)
             grouping = kinds if split_kinds else [None if k is None else "mixed" for k in kinds]
             groups = [members for _, members in group_nodes(grouping, self.before)]
-            owner = {i: g for g, members in enumerate(groups) for i in members}
+            # A node of the host is an owner of its own.
+            owner = {i: -1 - i for i in range(len(self.ops))}
+            owner |= {i: g for g, members in enumerate(groups) for i in members}
             torn = [c for c, uses in private.items() if any(len({owner[i] for i in nodes}) > 1 for nodes in uses)]
             if not torn:
                 return groups, kinds
