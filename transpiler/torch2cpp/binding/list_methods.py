@@ -19,7 +19,16 @@ from torch2cpp.binding.containers import (
 )
 from torch2cpp.binding.context import Context, Restart
 from torch2cpp.binding.control import branch
-from torch2cpp.binding.convert import NoType, describe, from_operand, is_scalar, resolve, same_layout, to_operand, type_of
+from torch2cpp.binding.convert import (
+    NoType,
+    describe,
+    from_operand,
+    is_scalar,
+    resolve,
+    same_layout,
+    to_operand,
+    type_of,
+)
 from torch2cpp.binding.joins import widen_list
 from torch2cpp.binding.values import NONE, AbsVal, Host, Iter, ListObj, Ref, Rt, Static, Tensor, Tup
 from torch2cpp.hostir.ops import Operand

@@ -1,0 +1,186 @@
+"""Methods and subscripts of strings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from torch2cpp.binding import operators
+from torch2cpp.binding.containers import new_list, run_time, slice_operands
+from torch2cpp.binding.context import Context
+from torch2cpp.binding.convert import describe, resolve
+from torch2cpp.binding.list_methods import index_of
+from torch2cpp.binding.values import AbsVal, Host, Iter, ListObj, Native, Rt, Static
+from torch2cpp.hostir.ops import Operand
+from torch2cpp.hostir.types import STR, ListType
+
+Text = Static | Host
+Handler = Callable[[Context, Text, list[AbsVal]], AbsVal]
+
+
+def is_text(v: AbsVal) -> bool:
+    """Whether a value is a string, known or not."""
+    return (isinstance(v, Static) and isinstance(v.value, str)) or (isinstance(v, Host) and v.type == STR)
+
+
+def string_item(cx: Context, s: AbsVal, index: AbsVal) -> AbsVal:
+    """`s[index]`"""
+    if isinstance(s, Static) and isinstance(index, Static):
+        return operators.static_call(cx, lambda x, i: x[i], s.value, index.value)
+    text = operators.scalar_operand(cx, s)
+    bounds = slice_operands(cx, index)
+    if bounds is not None:
+        return cx.scalar("str.slice", text, *bounds, label="part")
+    return cx.scalar("str.get", text, operators.scalar_operand(cx, index_of(cx, index)), label="char")
+
+
+def string_method(cx: Context, s: AbsVal, name: str) -> Native | None:
+    """The method `name` of a string; None if strings have none of that name."""
+    if not callable(getattr(str, name, None)):
+        return None
+    return Native(name, lambda cx, args, kwargs: _call(cx, s, name, args, kwargs))
+
+
+def _call(cx: Context, s: Text, name: str, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
+    from torch2cpp.binding.string_format import str_format_method
+
+    if name == "format":
+        return str_format_method(cx, s, args, kwargs)
+    if name == "join":
+        return _join(cx, s, args[0])
+    known = [s, *args, *kwargs.values()]
+    if isinstance(s, Static) and all(isinstance(v, Static) for v in known):
+        named = {k: v.value for k, v in kwargs.items()}
+        out = operators.static_call(cx, lambda: getattr(s.value, name)(*(a.value for a in args), **named))
+        if isinstance(out.value, list):
+            return new_list(cx, [Static(x) for x in out.value], cx.site(None))
+        return out
+    handler = _METHODS.get(name)
+    if handler is None or kwargs:
+        cx.refuse("T2C175", f"str.{name}() of a run-time string", f"use one of {', '.join(sorted(_METHODS))}")
+    return handler(cx, s, args)
+
+
+def _text(cx: Context, v: AbsVal, what: str) -> Operand:
+    """A string argument."""
+    o = resolve(cx, v)
+    if is_text(o):
+        return operators.scalar_operand(cx, o)
+    cx.refuse("T2C176", f"{what} is given {describe(cx, v)}", "pass a string")
+
+
+def _plain(name: str, low: int, high: int) -> Handler:
+    """A method that is one row: only strings as arguments."""
+
+    def call(cx: Context, s: Text, args: list[AbsVal]) -> AbsVal:
+        if not low <= len(args) <= high:
+            cx.refuse("T2C180", f"str.{name}() is called with {len(args)} arguments here", "pass fewer arguments")
+        return cx.scalar(f"str.{name}", operators.scalar_operand(cx, s), *(_text(cx, a, name) for a in args))
+
+    return call
+
+
+def _strip(name: str) -> Handler:
+    plain = _plain(name, 0, 1)
+
+    def call(cx: Context, s: Text, args: list[AbsVal]) -> AbsVal:
+        return plain(cx, s, [a for a in args if not (isinstance(a, Static) and a.value is None)])
+
+    return call
+
+
+def _affix(name: str) -> Handler:
+    """startswith and endswith, which also take a tuple."""
+    plain = _plain(name, 1, 1)
+
+    def call(cx: Context, s: Text, args: list[AbsVal]) -> AbsVal:
+        from torch2cpp.binding.aten import elements
+
+        choices = elements(cx, args[0]) if len(args) == 1 else None
+        if choices is None:
+            return plain(cx, s, args)
+        out: AbsVal = Static(False)
+        for c in choices:
+            one = plain(cx, s, [c])
+            out = one if isinstance(out, Static) else cx.scalar("or", out.operand, one.operand)
+        return out
+
+    return call
+
+
+def _split(cx: Context, s: Text, args: list[AbsVal]) -> AbsVal:
+    operands: list[Operand] = [operators.scalar_operand(cx, s)]
+    if args:
+        none = isinstance(args[0], Static) and args[0].value is None
+        operands.append(None if none else _text(cx, args[0], "split"))
+    if len(args) > 1:
+        operands.append(operators.scalar_operand(cx, args[1]))
+    value = cx.host("str.split", *operands, type_=ListType(STR), label="words")
+    return run_time(cx, Rt(value, ListType(STR)), cx.site(None))
+
+
+def _replace(cx: Context, s: Text, args: list[AbsVal]) -> AbsVal:
+    if len(args) not in (2, 3):
+        cx.refuse("T2C180", f"str.replace() is called with {len(args)} arguments", "pass the old and the new text")
+    texts = [_text(cx, a, "replace") for a in args[:2]]
+    count = [operators.scalar_operand(cx, a) for a in args[2:]]
+    return cx.scalar("str.replace", operators.scalar_operand(cx, s), *texts, *count)
+
+
+def _find(cx: Context, s: Text, args: list[AbsVal]) -> AbsVal:
+    bounds = [operators.scalar_operand(cx, a) for a in args[1:]]
+    return cx.scalar("str.find", operators.scalar_operand(cx, s), _text(cx, args[0], "find"), *bounds)
+
+
+def _justify(align: str) -> Handler:
+    """ljust and rjust, as format() does them."""
+
+    def call(cx: Context, s: Text, args: list[AbsVal]) -> AbsVal:
+        if not args or not all(isinstance(a, Static) for a in args):
+            cx.refuse("T2C171", "a width that is decided at run time", "write the width out")
+        fill = args[1].value if len(args) > 1 else " "
+        width = max(0, args[0].value)
+        return cx.scalar("str.format", operators.scalar_operand(cx, s), f"{fill}{align}{width or ''}s")
+
+    return call
+
+
+def _join(cx: Context, s: Text, iterable: AbsVal) -> AbsVal:
+    """`s.join(iterable)`"""
+    from torch2cpp.binding.comprehensions import collect
+    from torch2cpp.binding.iteration import known_items
+    from torch2cpp.binding.strings import concatenated
+
+    o = resolve(cx, iterable)
+    if isinstance(o, Iter) and o.kind in ("generator", "filter", "map"):
+        o = resolve(cx, collect(cx, iterable))
+    if isinstance(o, Rt) and isinstance(o.type, ListType):
+        return _join_run_time(cx, s, o)
+    items = list(o.elems) if isinstance(o, ListObj) else known_items(cx, iterable)
+    if items is None:
+        o = resolve(cx, collect(cx, iterable))
+        assert isinstance(o, Rt)
+        return _join_run_time(cx, s, o)
+    parts: list[Text] = []
+    for i, item in enumerate(items):
+        item = resolve(cx, item)
+        if not is_text(item):
+            name = item.type.kind if isinstance(item, Host) else type(getattr(item, "value", item)).__name__
+            cx.raise_(TypeError, f"sequence item {i}: expected str instance, {name} found")
+        parts += [item] if i == 0 else [s, item]
+    return concatenated(cx, parts)
+
+
+def _join_run_time(cx: Context, s: Text, o: Rt) -> AbsVal:
+    assert isinstance(o.type, ListType)
+    if o.type.elem != STR and str(o.type.elem) != "never":
+        cx.refuse("T2C176", f"join() of a {o.type}", "join strings: ', '.join(str(x) for x in xs)")
+    return cx.scalar("str.join", operators.scalar_operand(cx, s), o.operand, label="text")
+
+
+_METHODS: dict[str, Handler] = {
+    **{n: _plain(n, 0, 0) for n in ("upper", "lower", "title", "capitalize", "isdigit")},
+    **{n: _strip(n) for n in ("strip", "lstrip", "rstrip")},
+    **{n: _affix(n) for n in ("startswith", "endswith")},
+    "split": _split, "replace": _replace, "find": _find, "ljust": _justify("<"), "rjust": _justify(">"),
+}  # fmt: skip
+__all__ = ["is_text", "string_item", "string_method"]
