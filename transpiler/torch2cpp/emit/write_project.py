@@ -38,10 +38,13 @@ _COPIED = {
     "cmake/FindLibtorchCpu.cmake": "cmake/FindLibtorchCpu.cmake",
     "python/convert.h": "python/convert.h",
     "python/convert.cpp": "python/convert.cpp",
+    "runner/flat.h": "src/flat.h",
+    "runner/runner.h": "src/runner.h",
+    "runner/runner.cpp": "src/runner.cpp",
 }
 _CPP = (".h", ".cpp")
 #: Runtime sources that only the runner needs.
-_IO = re.compile(r"^(io_|npy|npz|zip|runner)")
+_IO = re.compile(r"^(io_|npy|npz|zip_)")
 
 
 def package_version() -> str:

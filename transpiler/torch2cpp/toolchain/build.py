@@ -76,8 +76,8 @@ def build(
     if python:
         settings |= {"pybind11_DIR": pybind11.get_cmake_dir(), "Python3_EXECUTABLE": sys.executable}
     command = [cmake(), "-S", str(project), "-B", str(folder), "-G", "Ninja"]
-    _run([*command, *(f"-D{key}={value}" for key, value in settings.items())], "configure", None)
-    _run([cmake(), "--build", str(folder), "-j", str(jobs())], "build", progress)
+    _run([*command, *(f"-D{key}={value}" for key, value in settings.items())], "configure", project, None)
+    _run([cmake(), "--build", str(folder), "-j", str(jobs())], "build", project, progress)
     return Built(folder, name)
 
 
@@ -86,7 +86,7 @@ def _launcher(project: Path) -> Iterable[str]:
     return (sys.executable, "-S", "-E", launcher.__file__, str(cache_folder()), str(project.absolute()))
 
 
-def _run(command: list[str], what: str, progress: Progress | None) -> None:
+def _run(command: list[str], what: str, project: Path, progress: Progress | None) -> None:
     env = {**os.environ, "NINJA_STATUS": "[%f/%t] "}
     lines: list[str] = []
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=env) as process:
@@ -97,18 +97,19 @@ def _run(command: list[str], what: str, progress: Progress | None) -> None:
             if step and progress is not None:
                 progress(int(step[1]), int(step[2]), step[3])
     if process.returncode != 0:
-        raise BuildFailed(f"could not {what} the emitted project:\n{explain_errors(''.join(lines))}")
+        raise BuildFailed(f"could not {what} the emitted project:\n{explain_errors(''.join(lines), project)}")
 
 
-def explain_errors(output: str) -> str:
-    """The output from its first failure on, with the emitted lines around each error.
+def explain_errors(output: str, project: Path) -> str:
+    """The output from its first failure on, with the lines of `project` around each error.
 
-    >>> explain_errors("[1/2] x.o\\nFAILED: x.o\\nno place\\n")
+    >>> explain_errors("[1/2] x.o\\nFAILED: x.o\\nno place\\n", Path("/p"))
     'FAILED: x.o\\nno place\\n'
     """
     at = output.find("FAILED:")
     shown = output[max(at, 0) :]
-    excerpts = [_excerpt(Path(m[1]), int(m[2])) for m in _PLACE.finditer(shown)]
+    places = [(Path(m[1]), int(m[2])) for m in _PLACE.finditer(shown)]
+    excerpts = [_excerpt(path, line) for path, line in places if path.is_relative_to(project.absolute())]
     return shown + "".join(dict.fromkeys(excerpts))
 
 

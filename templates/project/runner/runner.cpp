@@ -1,0 +1,304 @@
+#include "runner.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iomanip>
+#include <iostream>
+#include <sstream>
+
+#include <torch2cpp/profile.h>
+#include <torch2cpp/tensor_ops.h>
+
+namespace torch2cpp::runner {
+namespace {
+
+struct Arguments {
+  std::string entry, weights, output, golden;
+  std::vector<std::string> inputs, scalars;
+  int repeat = 1, threads = 0;
+  bool profile = false, help = false;
+};
+
+class UsageError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+Arguments parse_arguments(int argc, char** argv) {
+  Arguments out;
+  std::vector<std::string> words(argv + 1, argv + argc);
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const auto value = [&] {
+      if (i + 1 >= words.size()) {
+        throw UsageError(words[i] + " needs a value");
+      }
+      return words[++i];
+    };
+    const std::string word = words[i];
+    if (word == "--entry") {
+      out.entry = value();
+    } else if (word == "--weights") {
+      out.weights = value();
+    } else if (word == "--input") {
+      out.inputs.push_back(value());
+    } else if (word == "--arg") {
+      out.scalars.push_back(value());
+    } else if (word == "--output") {
+      out.output = value();
+    } else if (word == "--golden") {
+      out.golden = value();
+    } else if (word == "--repeat") {
+      out.repeat = std::max(1, std::stoi(value()));
+    } else if (word == "--threads") {
+      out.threads = std::stoi(value());
+    } else if (word == "--profile") {
+      out.profile = true;
+    } else if (word == "--help" || word == "-h") {
+      out.help = true;
+    } else {
+      throw UsageError("unknown option " + word);
+    }
+  }
+  return out;
+}
+
+void print_help(const Program& program) {
+  std::cout << "usage: " << program.name
+            << "_run [--entry NAME] [--input FILE | --input NAME=FILE]... [--arg NAME=VALUE]... [--output FILE]\n"
+               "\n"
+               "  --input FILE        named tensors from an .npz or .safetensors file\n"
+               "  --input NAME=FILE   one input from an .npy file; parts of nested inputs are x.0, x.key\n"
+               "  --arg NAME=VALUE    a scalar or a string\n"
+               "  --output FILE       writes the results to an .npy, .npz or .safetensors file\n"
+               "  --entry NAME        the method to call\n"
+               "  --weights FILE      other weights of the same names and shapes\n"
+               "  --repeat N          calls N times and prints the times\n"
+               "  --threads N         threads of tensor operations\n"
+               "  --profile           prints the time spent in each region\n"
+               "  --golden FOLDER     runs the recorded cases and compares\n";
+  for (const Entry& entry : program.entries) {
+    std::cout << "\n" << entry.name << "\n";
+    for (const std::string& parameter : entry.parameters) {
+      std::cout << "  " << parameter << "\n";
+    }
+  }
+}
+
+// Splits NAME=FILE; a file of named tensors has no name.
+std::pair<std::string, std::string> split_name(const std::string& text) {
+  const auto at = text.find('=');
+  return at == std::string::npos ? std::pair{std::string(), text} : std::pair{text.substr(0, at), text.substr(at + 1)};
+}
+
+void add_file(const std::string& name, const std::string& path, Flat& flat) {
+  for (const auto& [own, tensor] : read_tensors(path)) {
+    const std::string full = name.empty() ? own : own.empty() ? name : name + "." + own;
+    if (full.empty()) {
+      throw UsageError("which input is " + path + "? Write --input NAME=" + path);
+    }
+    flat.tensors.insert_or_assign(full, tensor);
+  }
+}
+
+Flat read_inputs(const Arguments& arguments) {
+  Flat flat;
+  for (const std::string& input : arguments.inputs) {
+    const auto [name, path] = split_name(input);
+    add_file(name, path, flat);
+  }
+  for (const std::string& scalar : arguments.scalars) {
+    const auto [name, value] = split_name(scalar);
+    if (name.empty()) {
+      throw UsageError("--arg " + scalar + ": write NAME=VALUE");
+    }
+    flat.texts.insert_or_assign(name, value);
+  }
+  return flat;
+}
+
+const Entry& find_entry(const Program& program, const std::string& name) {
+  if (name.empty()) {
+    return program.entries.front();
+  }
+  for (const Entry& entry : program.entries) {
+    if (entry.name == name) {
+      return entry;
+    }
+  }
+  throw UsageError("there is no entry " + name);
+}
+
+std::string printed(const Tensor& tensor) {
+  std::ostringstream out;
+  out << dtype_name(tensor.scalar_type()) << " " << shape_text(sizes(tensor));
+  return out.str();
+}
+
+void write_outputs(const std::string& path, const Flat& results) {
+  NamedTensors named(results.tensors.begin(), results.tensors.end());
+  if (std::filesystem::path(path).extension() == ".npy" && named.size() == 1) {
+    named.front().first.clear();
+  }
+  write_tensors(path, named);
+}
+
+int run_once(const Program& program, const Arguments& arguments) {
+  program.load(arguments.weights);
+  const Entry& entry = find_entry(program, arguments.entry);
+  const Flat inputs = read_inputs(arguments);
+  set_profiling(arguments.profile);
+  Flat results;
+  std::vector<double> times;
+  for (int i = 0; i < arguments.repeat; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    results = entry.call(inputs);
+    times.push_back(std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count());
+  }
+  for (const auto& [name, tensor] : results.tensors) {
+    std::cout << name << ": " << printed(tensor) << "\n";
+  }
+  if (!arguments.output.empty()) {
+    write_outputs(arguments.output, results);
+  }
+  std::vector<double> sorted = times;
+  std::sort(sorted.begin(), sorted.end());
+  std::cout << std::fixed << std::setprecision(1) << "time: first " << times.front() << " us";
+  if (times.size() > 1) {
+    std::cout << ", median of " << times.size() << " " << sorted[sorted.size() / 2] << " us, least " << sorted.front()
+              << " us";
+  }
+  std::cout << "\n";
+  if (arguments.profile) {
+    for (const RegionTime& region : region_times()) {
+      std::cout << "  " << std::setw(10) << region.seconds * 1e6 / static_cast<double>(region.calls) << " us x "
+                << std::setw(6) << region.calls << "  " << region.region << "\n";
+    }
+  }
+  return 0;
+}
+
+// One line of golden/cases.txt: ENTRY INPUT-FILE OUTPUT-FILE-OR-ERROR-FILE exact|close fresh|next
+int run_golden(const Program& program, const Arguments& arguments) {
+  const std::filesystem::path folder = arguments.golden;
+  std::ifstream cases(folder / "cases.txt");
+  if (!cases) {
+    throw UsageError("cannot read " + (folder / "cases.txt").string());
+  }
+  program.load(arguments.weights);
+  int failed = 0, count = 0;
+  std::string entry_name, input, output, mode, state;
+  while (cases >> entry_name >> input >> output >> mode >> state) {
+    if (state == "fresh") {
+      program.reset();
+    }
+    ++count;
+    Flat inputs;
+    add_file("", (folder / input).string(), inputs);
+    std::string found;
+    try {
+      const Flat got = find_entry(program, entry_name).call(inputs);
+      if (output.ends_with(".error.txt")) {
+        found = "a result where Python raised " + read_file((folder / output).string());
+      } else {
+        Flat want;
+        add_file("", (folder / output).string(), want);
+        found = difference(want, got, mode == "exact");
+      }
+    } catch (const PyError& error) {
+      const std::string said = error.type_name() + ": " + error.message();
+      if (!output.ends_with(".error.txt") || read_file((folder / output).string()) != said) {
+        found = said;
+      }
+    }
+    std::cout << input << ": " << (found.empty() ? "same as Python" : found) << "\n";
+    failed += found.empty() ? 0 : 1;
+  }
+  std::cout << count - failed << " of " << count << " as recorded\n";
+  return failed == 0 && count > 0 ? 0 : 1;
+}
+
+bool close(double want, double got) { return want == got || std::fabs(want - got) <= 1e-5 + 1e-4 * std::fabs(want); }
+
+std::string tensor_difference(const Tensor& want, const Tensor& got, bool exact) {
+  if (want.scalar_type() != got.scalar_type() ||
+      !std::ranges::equal(sizes(want), sizes(got))) {
+    return printed(got) + " instead of " + printed(want);
+  }
+  if (element_bytes(want) == element_bytes(got)) {
+    return "";
+  }
+  const ScalarType dtype = want.scalar_type();
+  if (dtype != ScalarType::Float && dtype != ScalarType::Double && dtype != ScalarType::Half &&
+      dtype != ScalarType::BFloat16) {
+    return "other values";
+  }
+  const auto flat_want = to_list<List<double>>(view(contiguous(want), {-1}));
+  const auto flat_got = to_list<List<double>>(view(contiguous(got), {-1}));
+  double largest = 0.0;
+  bool same = true;
+  for (int64_t i = 0; i < flat_want.size(); ++i) {
+    const double a = flat_want.get(i), b = flat_got.get(i);
+    if ((std::isnan(a) && std::isnan(b)) || a == b) {
+      continue;
+    }
+    largest = std::isnan(a) || std::isnan(b) ? INFINITY : std::max(largest, std::fabs(a - b));
+    same = same && !exact && close(a, b);
+  }
+  return same ? "" : "values differ by up to " + std::to_string(largest);
+}
+
+}  // namespace
+
+std::string difference(const Flat& want, const Flat& got, bool exact) {
+  for (const auto& [name, tensor] : want.tensors) {
+    const auto other = got.tensors.find(name);
+    if (other == got.tensors.end()) {
+      return name + " is missing";
+    }
+    if (const std::string found = tensor_difference(tensor, other->second, exact); !found.empty()) {
+      return name + ": " + found;
+    }
+  }
+  for (const auto& [name, tensor] : got.tensors) {
+    if (want.tensors.count(name) == 0) {
+      return name + " is not expected";
+    }
+  }
+  return "";
+}
+
+int run(const Program& program, int argc, char** argv) {
+  try {
+    const Arguments arguments = parse_arguments(argc, argv);
+    if (arguments.help) {
+      print_help(program);
+      return 0;
+    }
+    // The thread pool reads this when it is first used.
+    if (arguments.threads > 0 && std::getenv("TORCH2CPP_THREADS_SET") == nullptr) {
+      const std::string count = std::to_string(arguments.threads);
+      setenv("OMP_NUM_THREADS", count.c_str(), 1);
+      setenv("MKL_NUM_THREADS", count.c_str(), 1);
+      setenv("TORCH2CPP_THREADS_SET", "1", 1);
+      execv("/proc/self/exe", argv);
+    }
+    return arguments.golden.empty() ? run_once(program, arguments) : run_golden(program, arguments);
+  } catch (const PyError& error) {
+    std::cerr << "the model raised " << error.what() << "\n";
+    return 1;
+  } catch (const UsageError& error) {
+    std::cerr << error.what() << "; see --help\n";
+    return 2;
+  } catch (const std::exception& error) {
+    std::cerr << error.what() << "\n";
+    return 2;
+  }
+}
+
+}  // namespace torch2cpp::runner

@@ -1,0 +1,45 @@
+"""What can be chosen about a transpilation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, final
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Choices of one transpilation; the defaults are those of the command line."""
+
+    #: Name of the project, its namespace and its library; from the model where None.
+    name: str | None = None
+    #: Methods to deploy.
+    entries: tuple[str, ...] = ("forward",)
+    backend: str = "aotinductor"
+    target: str = "native"
+    #: Dimensions declared to vary, in the form of torch.export.
+    dynamic_shapes: Any = None
+    #: Parameters fixed while transpiling.
+    pin: Mapping[str, Any] = field(default_factory=dict)
+    #: Folder of the emitted project.
+    out: Path = Path("out")
+    #: Folder for one numbered text per stage; None for none.
+    dump_dir: Path | None = None
+    #: Whether the host IR is verified after every stage.
+    verify_ir: bool = True
+    #: Whether compiled regions are compared with eager before they are believed.
+    verify_regions: bool = True
+    #: Successive examples are calls on one instance.
+    stateful: bool = False
+
+    @property
+    def described(self) -> str:
+        """The choices in one line, for emitted files."""
+        parts = [f"backend {self.backend}", f"target {self.target}"]
+        if self.entries != ("forward",):
+            parts.append(f"entries {', '.join(self.entries)}")
+        if self.pin:
+            parts.append("pinned " + ", ".join(f"{k}={v!r}" for k, v in self.pin.items()))
+        return ", ".join(parts)

@@ -1,0 +1,47 @@
+"""Which branches the inputs took, seen by the reference interpreter; what none took is not verified."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import final
+
+from torch2cpp.hostir.interpret import Interpreter
+from torch2cpp.hostir.ops import If, Loop, walk
+from torch2cpp.hostir.program import Program
+from torch2cpp.spans import Span
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """Ways of the program's branches: those there are, and those taken. Unrolled copies count once."""
+
+    ways: frozenset[tuple[Span, str]]
+    taken: frozenset[tuple[Span, str]]
+
+    @property
+    def missed(self) -> tuple[tuple[Span, str], ...]:
+        """Ways that no input took, in order of the source."""
+        return tuple(sorted(self.ways - self.taken, key=lambda w: (w[0].file, w[0].line, w[0].column, w[1])))
+
+
+def coverage(program: Program, interpreters: Iterable[Interpreter]) -> Coverage:
+    """What was taken in the runs of the given interpreters of `program`."""
+    ways: set[tuple[Span, str]] = set()
+    taken: set[tuple[Span, str]] = set()
+    seen = list(interpreters)
+    for function in (*program.entries.values(), *program.functions.values()):
+        for op in walk(function.body):
+            if isinstance(op, If):
+                for value in (True, False):
+                    way = (op.span, "true" if value else "false")
+                    ways.add(way)
+                    if any(value in i.taken.get(op, ()) for i in seen):
+                        taken.add(way)
+            elif isinstance(op, Loop):
+                ways.add((op.span, "body"))
+                if any(max(i.iterations.get(op, {0})) > 0 for i in seen):
+                    taken.add((op.span, "body"))
+    return Coverage(frozenset(ways), frozenset(taken))
+
