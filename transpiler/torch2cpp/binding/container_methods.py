@@ -11,6 +11,7 @@ from torch2cpp.binding.context import Context
 from torch2cpp.binding.convert import describe, resolve
 from torch2cpp.binding.dict_methods import DICT, READING_DICT, SET, set_add
 from torch2cpp.binding.list_methods import DEQUE, LIST, READING, Handler, list_append, list_extend, static_value
+from torch2cpp.binding.reductions import reduce_items
 from torch2cpp.binding.sorting import sorted_list
 from torch2cpp.binding.values import AbsVal, DictObj, ListObj, Native, Rt, Static, Tup
 from torch2cpp.hostir.types import DictType, ListType, OptionalType, SetType
@@ -111,4 +112,4 @@ def _reading(value: Any, name: str) -> Callable[..., AbsVal]:
     return call
 
 
-__all__ = ["list_append", "list_extend", "method", "set_add", "sorted_list"]
+__all__ = ["list_append", "list_extend", "method", "reduce_items", "set_add", "sorted_list"]
