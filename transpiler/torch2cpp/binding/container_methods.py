@@ -77,7 +77,7 @@ def _static_method(cx: Context, value: Any, name: str) -> Native | None:
             def change(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
                 make_state(cx, value)
                 cx.refuse(
-                    "T2C186",
+                    "T2C236",
                     f"{describe(cx, Static(value))} is changed with {name}()",
                     "keep what changes between calls in an attribute of the model",
                 )
@@ -106,7 +106,7 @@ def _reading(value: Any, name: str) -> Callable[..., AbsVal]:
             return operators.static_call(cx, lambda: getattr(value, name)(*positional, **keywords))
         if name not in run_time:
             kind = type(value).__name__
-            cx.refuse("T2C187", f"{name}() of a {kind} of the model on run-time values", "write it as a loop")
+            cx.refuse("T2C237", f"{name}() of a {kind} of the model on run-time values", "write it as a loop")
         return run_time[name](cx, Static(value), args, kwargs)
 
     return call

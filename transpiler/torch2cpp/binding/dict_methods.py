@@ -259,7 +259,7 @@ def set_add(cx: Context, ref: AbsVal, value: AbsVal) -> None:
         from torch2cpp.binding.model_state import make_state
 
         make_state(cx, o.value)
-        cx.refuse("T2C186", f"{describe(cx, o)} is changed", "make the set with set() inside the deployed code")
+        cx.refuse("T2C236", f"{describe(cx, o)} is changed", "make the set with set() inside the deployed code")
     assert isinstance(o, Rt) and isinstance(o.type, SetType)
     widen_element(cx, site_of(cx, ref), o.type, value)
     cx.effect("set.add", o.operand, to_operand(cx, value, o.type.elem))
@@ -342,7 +342,7 @@ def _combined(keep: bool | None) -> Handler:
 
 def _refused(what: str, remedy: str) -> Handler:
     def refuse(cx: Context, ref: AbsVal, args: Args, kwargs: Kwargs) -> AbsVal:
-        cx.refuse("T2C188", what, remedy)
+        cx.refuse("T2C238", what, remedy)
 
     return refuse
 

@@ -44,7 +44,7 @@ def arity(cx: Context, name: str, args: list[AbsVal], kwargs: dict[str, AbsVal],
     """Refuses a call with a number of arguments that the method does not take."""
     if kwargs or not low <= len(args) <= high:
         names = f" and {', '.join(kwargs)}" if kwargs else ""
-        cx.refuse("T2C180", f"{name}() is called with {len(args)} arguments{names}", "pass what the method takes")
+        cx.refuse("T2C230", f"{name}() is called with {len(args)} arguments{names}", "pass what the method takes")
 
 
 def raise_if(cx: Context, cond: Operand, error: type[Exception], message: Callable[[], Operand]) -> None:
@@ -305,10 +305,10 @@ def _comparable(cx: Context, o: Rt, item: AbsVal, what: str) -> Operand:
     try:
         have = type_of(cx, item)
     except NoType as error:
-        cx.refuse("T2C181", f"{what} of {error} in a {o.type}", "look for a value of the list's own type")
+        cx.refuse("T2C231", f"{what} of {error} in a {o.type}", "look for a value of the list's own type")
     number = (elem == FLOAT and have in (INT, BOOL)) or (elem == INT and have == BOOL)
     if join(elem, have) != elem and not number:
-        cx.refuse("T2C181", f"{what} of a {have} in a {o.type}", "look for a value of the list's own type")
+        cx.refuse("T2C231", f"{what} of a {have} in a {o.type}", "look for a value of the list's own type")
     return to_operand(cx, item, elem)
 
 
@@ -320,7 +320,7 @@ def _index(cx: Context, ref: AbsVal, args: list[AbsVal], kwargs: dict[str, AbsVa
     elems = elements(cx, ref)
     if len(args) > 1:
         if elems is None or not all(isinstance(a, Static) for a in args[1:]):
-            cx.refuse("T2C182", "index() in a part of a run-time list", "take the slice first")
+            cx.refuse("T2C232", "index() in a part of a run-time list", "take the slice first")
         part = slice(*(a.value for a in args[1:]))
         start = part.indices(len(elems))[0]
         inner = _position(cx, ref, o, elems[part], args[0])
@@ -422,7 +422,7 @@ def _rotate(cx: Context, ref: AbsVal, args: list[AbsVal], kwargs: dict[str, AbsV
     arity(cx, "rotate", args, kwargs, 0, 1)
     o, n = resolve(cx, ref), args[0] if args else Static(1)
     if not isinstance(o, ListObj) or not isinstance(n, Static):
-        cx.refuse("T2C183", "rotate() of a run-time deque", "write it with append(popleft())")
+        cx.refuse("T2C233", "rotate() of a run-time deque", "write it with append(popleft())")
     turned: deque[Any] = deque(o.elems)
     turned.rotate(n.value)
     _rebuilt(cx, ref, o, list(turned))

@@ -117,7 +117,7 @@ def _is_empty(cx: Context, rt: Rt) -> Host:
 def _sum(cx: Context, iterable: AbsVal, start: AbsVal) -> AbsVal:
     o = resolve(cx, iterable)
     if isinstance(o, Rt) and isinstance(o.type, SetType) and o.type.elem not in (INT, BOOL):
-        cx.refuse("T2C189", "the sum of a set, whose order is not defined", "sum(sorted(the set))")
+        cx.refuse("T2C239", "the sum of a set, whose order is not defined", "sum(sorted(the set))")
     items = _listed(cx, iterable)
     if isinstance(items, list):
         total = start
@@ -134,7 +134,7 @@ def _sum(cx: Context, iterable: AbsVal, start: AbsVal) -> AbsVal:
     if elem == FLOAT and whole and start.value == 0:
         return cx.scalar("list.sum", items.operand, label="total")
     if whole and isinstance(elem, ScalarType):
-        cx.refuse("T2C189", f"sum() of a run-time {items.type} from an int", "start from a float: sum(xs, 0.0)")
+        cx.refuse("T2C239", f"sum() of a run-time {items.type} from an int", "start from a float: sum(xs, 0.0)")
     return _fold_sum(cx, items, start, peel=whole)
 
 
@@ -290,7 +290,7 @@ def _scalar_extreme(cx: Context, items: list[AbsVal], kind: str) -> AbsVal:
     if len(types) > 1:
         names = " and ".join(sorted(map(str, types)))
         cx.refuse(
-            "T2C189",
+            "T2C239",
             f"{kind}() of {names}: the type of the result depends on data",
             "write both with one type, such as 0.0 instead of 0",
         )
@@ -316,7 +316,7 @@ def _fold_extreme(cx: Context, rt: Rt, kind: str, key: AbsVal | None) -> AbsVal:
     """The best element of a run-time list that is not empty, found in a loop."""
     first = _element(cx, rt, _ZERO)
     if isinstance(first, Tensor) and key is None and first.rank != 0:
-        cx.refuse("T2C189", f"{kind}() of a list of {describe(cx, first)}", f"use torch.stack(xs).{kind}()")
+        cx.refuse("T2C239", f"{kind}() of a list of {describe(cx, first)}", f"use torch.stack(xs).{kind}()")
     found = _Accumulator(cx, {"best": first, "best_key": _key_of(cx, first, key)})
 
     def one(item: AbsVal) -> None:

@@ -23,7 +23,7 @@ def sorted_list(cx: Context, iterable: AbsVal, key: AbsVal = NONE, reverse: AbsV
     ref: AbsVal
     if isinstance(o, Rt) and isinstance(o.type, SetType):
         if not _is_none(key):
-            cx.refuse("T2C184", "a set is sorted by a key, equal keys in an undefined order", "sort the set first")
+            cx.refuse("T2C234", "a set is sorted by a key, equal keys in an undefined order", "sort the set first")
         value = cx.host("set.sorted", o.operand, label="sorted")
         ref = run_time(cx, Rt(value, value.type, example=o.example), site)
         if isinstance(reverse, Static) and not reverse.value:
@@ -108,7 +108,7 @@ def _keys(cx: Context, ref: AbsVal, key: AbsVal) -> Rt:
         make_run_time_list(cx, keys)
     assert isinstance(keys, Rt) and isinstance(keys.type, ListType)
     if not sortable(keys.type.elem) and str(keys.type.elem) != "never":
-        cx.refuse("T2C185", f"a list is sorted by a {keys.type.elem}", "sort by numbers, strings or tuples of them")
+        cx.refuse("T2C235", f"a list is sorted by a {keys.type.elem}", "sort by numbers, strings or tuples of them")
     return keys
 
 
@@ -119,7 +119,7 @@ def sort_key(cx: Context, v: AbsVal) -> AbsVal:
     t = operators.tensor_of(cx, v)
     if t is not None:
         if t.rank != 0:
-            cx.refuse("T2C185", f"a list is sorted by {describe(cx, v)}", "sort by numbers, strings or tuples of them")
+            cx.refuse("T2C235", f"a list is sorted by {describe(cx, v)}", "sort by numbers, strings or tuples of them")
         return scalar_item(cx, t)
     elems = elements(cx, v)
     if elems is not None:

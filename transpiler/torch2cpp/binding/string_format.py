@@ -32,7 +32,7 @@ def percent_format(cx: Context, fmt: AbsVal, args: AbsVal) -> Text:
     from torch2cpp.binding.strings import concatenated
 
     if not isinstance(fmt, Static):
-        cx.refuse("T2C173", "a format string that is decided at run time", "write the format out")
+        cx.refuse("T2C223", "a format string that is decided at run time", "write the format out")
     o = resolve(cx, args)
     if isinstance(o, Static) and operators.tensor_of(cx, o) is None:
         out = operators.static_call(cx, operator.mod, fmt.value, o.value)
@@ -80,7 +80,7 @@ class _Arguments:
             return int(text) if text else 0 if text == "" else None
         v = self.take()
         if not isinstance(v, Static) or type(v.value) is not int:
-            self.cx.refuse("T2C171", f"the {what} of a % format is decided at run time", f"write the {what} out")
+            self.cx.refuse("T2C221", f"the {what} of a % format is decided at run time", f"write the {what} out")
         return int(v.value)
 
     def check_used_up(self) -> None:
@@ -122,13 +122,13 @@ def _percent_part(cx: Context, m: re.Match[str], source: _Arguments) -> Text:
         cut = "" if precision is None else f".{precision}"
         return format_value(cx, text, Static(f"{spec.fill(False)}{cut}s"))
     if kind not in "diuxXofFeEgG":
-        cx.refuse("T2C174", f"%{kind} of {describe(cx, value)}", "use %d, %s, %r, %x or a float format")
+        cx.refuse("T2C224", f"%{kind} of {describe(cx, value)}", "use %d, %s, %r, %x or a float format")
     number = _number(cx, value, kind)
     if kind in "fFeEgG":
         digits = 6 if precision is None else precision
         return format_value(cx, number, Static(f"{spec.fill(True)}.{digits}{kind}"))
     if precision is not None:
-        cx.refuse("T2C174", f"a precision with %{kind}", "use a width")
+        cx.refuse("T2C224", f"a precision with %{kind}", "use a width")
     return format_value(cx, number, Static(f"{spec.fill(True)}{'d' if kind in 'diu' else kind}"))
 
 
@@ -158,7 +158,7 @@ def _number(cx: Context, v: AbsVal, kind: str) -> Static | Host:
     if is_text(v):
         needed = "a real number" if kind in "diu" else "an integer"
         cx.raise_(TypeError, f"%{kind} format: {needed} is required, not str")
-    cx.refuse("T2C174", f"%{kind} of {describe(cx, v)}", "format numbers")
+    cx.refuse("T2C224", f"%{kind} of {describe(cx, v)}", "format numbers")
 
 
 # str.format ---------------------------------------------------------------------------------------
@@ -167,7 +167,7 @@ def _number(cx: Context, v: AbsVal, kind: str) -> Static | Host:
 def str_format_method(cx: Context, fmt: AbsVal, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> Text:
     """`fmt.format(*args, **kwargs)`"""
     if not isinstance(fmt, Static):
-        cx.refuse("T2C173", "a format string that is decided at run time", "write the format out")
+        cx.refuse("T2C223", "a format string that is decided at run time", "write the format out")
     return _Formatter(cx, args, kwargs).text(fmt.value)
 
 

@@ -56,7 +56,7 @@ def _call(cx: Context, s: Text, name: str, args: list[AbsVal], kwargs: dict[str,
         return out
     handler = _METHODS.get(name)
     if handler is None or kwargs:
-        cx.refuse("T2C175", f"str.{name}() of a run-time string", f"use one of {', '.join(sorted(_METHODS))}")
+        cx.refuse("T2C225", f"str.{name}() of a run-time string", f"use one of {', '.join(sorted(_METHODS))}")
     return handler(cx, s, args)
 
 
@@ -65,7 +65,7 @@ def _text(cx: Context, v: AbsVal, what: str) -> Operand:
     o = resolve(cx, v)
     if is_text(o):
         return operators.scalar_operand(cx, o)
-    cx.refuse("T2C176", f"{what} is given {describe(cx, v)}", "pass a string")
+    cx.refuse("T2C226", f"{what} is given {describe(cx, v)}", "pass a string")
 
 
 def _plain(name: str, low: int, high: int) -> Handler:
@@ -73,7 +73,7 @@ def _plain(name: str, low: int, high: int) -> Handler:
 
     def call(cx: Context, s: Text, args: list[AbsVal]) -> AbsVal:
         if not low <= len(args) <= high:
-            cx.refuse("T2C180", f"str.{name}() is called with {len(args)} arguments here", "pass fewer arguments")
+            cx.refuse("T2C230", f"str.{name}() is called with {len(args)} arguments here", "pass fewer arguments")
         return cx.scalar(f"str.{name}", operators.scalar_operand(cx, s), *(_text(cx, a, name) for a in args))
 
     return call
@@ -120,7 +120,7 @@ def _split(cx: Context, s: Text, args: list[AbsVal]) -> AbsVal:
 
 def _replace(cx: Context, s: Text, args: list[AbsVal]) -> AbsVal:
     if len(args) not in (2, 3):
-        cx.refuse("T2C180", f"str.replace() is called with {len(args)} arguments", "pass the old and the new text")
+        cx.refuse("T2C230", f"str.replace() is called with {len(args)} arguments", "pass the old and the new text")
     texts = [_text(cx, a, "replace") for a in args[:2]]
     count = [operators.scalar_operand(cx, a) for a in args[2:]]
     return cx.scalar("str.replace", operators.scalar_operand(cx, s), *texts, *count)
@@ -136,7 +136,7 @@ def _justify(align: str) -> Handler:
 
     def call(cx: Context, s: Text, args: list[AbsVal]) -> AbsVal:
         if not args or not all(isinstance(a, Static) for a in args):
-            cx.refuse("T2C171", "a width that is decided at run time", "write the width out")
+            cx.refuse("T2C221", "a width that is decided at run time", "write the width out")
         fill = args[1].value if len(args) > 1 else " "
         width = max(0, args[0].value)
         return cx.scalar("str.format", operators.scalar_operand(cx, s), f"{fill}{align}{width or ''}s")
@@ -173,7 +173,7 @@ def _join(cx: Context, s: Text, iterable: AbsVal) -> AbsVal:
 def _join_run_time(cx: Context, s: Text, o: Rt) -> AbsVal:
     assert isinstance(o.type, ListType)
     if o.type.elem != STR and str(o.type.elem) != "never":
-        cx.refuse("T2C176", f"join() of a {o.type}", "join strings: ', '.join(str(x) for x in xs)")
+        cx.refuse("T2C226", f"join() of a {o.type}", "join strings: ', '.join(str(x) for x in xs)")
     return cx.scalar("str.join", operators.scalar_operand(cx, s), o.operand, label="text")
 
 

@@ -88,7 +88,7 @@ def to_repr(cx: Context, v: AbsVal) -> Text:
             return items if o.kind == "list" else concatenated(cx, [Static("deque("), items, Static(")")])
         case DictObj():
             if o.factory is not None:
-                cx.refuse("T2C170", "a defaultdict is printed", "print dict(d)")
+                cx.refuse("T2C220", "a defaultdict is printed", "print dict(d)")
             pairs = [concatenated(cx, [Static(f"{k!r}: "), to_repr(cx, x)]) for k, x in o.items.items()]
             return _bracketed(cx, "{", pairs, "}")
         case Rt(type=OptionalType()):
@@ -111,7 +111,7 @@ def _has_text(message: Text) -> bool:
 
 def _refuse_text(cx: Context, v: AbsVal) -> NoReturn:
     remedy = "print its numbers: t.item(), t.tolist()" if isinstance(v, Tensor) else "print numbers and strings"
-    cx.refuse("T2C170", f"{describe(cx, v)} is turned into text", remedy)
+    cx.refuse("T2C220", f"{describe(cx, v)} is turned into text", remedy)
 
 
 def _static_repr(cx: Context, o: Static, value: Any) -> Text:
@@ -208,7 +208,7 @@ def _instance_repr(cx: Context, v: AbsVal, o: InstanceObj) -> Text | None:
 def format_value(cx: Context, v: AbsVal, spec: Text) -> Text:
     """`format(v, spec)`; the spec must be known."""
     if not isinstance(spec, Static):
-        cx.refuse("T2C171", "a format specification that is decided at run time", "write the width and precision out")
+        cx.refuse("T2C221", "a format specification that is decided at run time", "write the width and precision out")
     o = resolve(cx, v)
     t = operators.tensor_of(cx, o)
     if t is not None:
@@ -330,7 +330,7 @@ def converted(cx: Context, value: AbsVal, conversion: str | None, spec: Text) ->
     elif conversion == "a":
         text = to_repr(cx, value)
         if not isinstance(text, Static):
-            cx.refuse("T2C172", "!a of a run-time value", "use !r")
+            cx.refuse("T2C222", "!a of a run-time value", "use !r")
         value = Static(ascii(resolve(cx, value).value))
     return format_value(cx, value, spec)
 
