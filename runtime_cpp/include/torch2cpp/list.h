@@ -251,6 +251,8 @@ class List {
   static std::string not_in_list(const V& value) {
     if constexpr (requires { Text<V>::repr(value); }) {
       return torch2cpp::repr(value) + " is not in list";
+    } else if constexpr (std::convertible_to<const V&, T> && requires(const T& x) { Text<T>::repr(x); }) {
+      return torch2cpp::repr(T(value)) + " is not in list";
     } else {
       return "x is not in list";
     }

@@ -22,6 +22,12 @@ std::shared_ptr<S> make(Fields&&... fields) {
   return std::make_shared<S>(S{std::forward<Fields>(fields)...});
 }
 
+// The same optional with a wider type inside.
+template <class To, class From>
+To optional_cast(const std::optional<From>& x) {
+  return x ? To(typename To::value_type(*x)) : To();
+}
+
 template <class S>
 bool is_same(const std::shared_ptr<S>& a, const std::shared_ptr<S>& b) {
   return a == b;
