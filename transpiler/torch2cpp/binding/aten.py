@@ -14,6 +14,7 @@ import torch
 from torch2cpp.binding.context import Context, tensor_type
 from torch2cpp.binding.convert import describe, from_operand, is_scalar, resolve
 from torch2cpp.binding.meta import OpFails, evaluate
+from torch2cpp.binding.shadow import item_hints, shadow_of
 from torch2cpp.binding.special_shapes import special_result
 from torch2cpp.binding.values import AbsVal, Host, ListObj, Meta, Rt, Static, Tensor, Tup
 from torch2cpp.hostir.ops import Operand, TensorOp, Value
@@ -73,7 +74,19 @@ def call_aten(
         bound = _bind(cx, overload, args, kwargs)
         if bound is not None:
             return emit_op(cx, overload, bound, label or name)
+    read = _read_scalars(cx, name, args)
+    if read is not None:
+        return call_aten(cx, name, read, kwargs, label)
     raise NoOverload(f"aten::{name}({', '.join(describe(cx, a) for a in [*args, *kwargs.values()])})")
+
+
+def _read_scalars(cx: Context, name: str, args: list[AbsVal]) -> list[AbsVal] | None:
+    """Python lets a tensor of one element stand for a number where only numbers are taken: it is read."""
+    if not any(isinstance(a, Tensor) and a.rank == 0 for a in args):
+        return None
+    first_is_self = bool(args) and isinstance(args[0], Tensor) and args[0].rank > 0
+    out = [scalar_item(cx, a) if isinstance(a, Tensor) and a.rank == 0 else a for a in args]
+    return out if first_is_self or not any(isinstance(a, Tensor) for a in out) else None
 
 
 def _is_none(v: AbsVal) -> bool:
@@ -207,9 +220,10 @@ def _list(cx: Context, kind: str, n: int | None, v: AbsVal) -> Any:
         return obj if fits else _NO
     elems = elements(cx, v)
     if elems is None:
-        if n is not None and kind in ("int", "float"):
+        if kind in ("int", "float"):
+            # a single number stands for a list of it
             one = _fit(cx, kind, None, v)
-            return _NO if one is _NO else [one] * max(1, n)
+            return _NO if one is _NO else [one] * max(1, n or 1)
         return _NO
     out = [_fit(cx, kind, None, e) for e in elems]
     return _NO if any(x is _NO for x in out) else out
@@ -265,7 +279,7 @@ def _results(
     if written and all(r.alias_info is not None and r.alias_info.is_write for r in returns):
         cx.emit(TensorOp((), op, plain_args, plain_kwargs, cx.span))
         note_write(cx, written[0])
-        return written[0]
+        return _rewritten(cx, op, args, written[0], out)
     metas = out if len(returns) > 1 else [out]
     values: list[Value] = []
     abstract: list[AbsVal] = []
@@ -275,7 +289,8 @@ def _results(
             v, a = _list_result(cx, meta, name)
         else:
             v = cx.value(tensor_type(meta), name)
-            a = Tensor(v, meta)
+            known = shadow_of(op, args, kwargs, meta) if len(returns) == 1 and not written else None
+            a = Tensor(v, meta, known)
         values.append(v)
         abstract.append(a)
     cx.emit(TensorOp(tuple(values), op, plain_args, plain_kwargs, cx.span))
@@ -284,6 +299,19 @@ def _results(
     names = tuple(r.name for r in returns) if all(r.name for r in returns) else ()
     cls = getattr(torch.return_types, op._schema.name.removeprefix("aten::"), None)
     return Tup(tuple(abstract), cls if names else None, names)
+
+
+def _rewritten(cx: Context, op: torch._ops.OpOverload, args: list[Any], target: Any, out: Any) -> AbsVal:
+    """What an in-place operator returns: its target, with a new size after `resize_` and its like."""
+    if isinstance(target, Tensor):
+        target.shadow = None
+        if isinstance(out, Meta) and out.dims != target.meta.dims and op._schema.name in RESIZING:
+            return Tensor(target.operand, out)
+    return target  # type: ignore[no-any-return]
+
+
+#: In-place operators that change their target's size.
+RESIZING = ("aten::resize_", "aten::resize_as_", "aten::squeeze_", "aten::unsqueeze_", "aten::t_", "aten::transpose_")
 
 
 def _list_result(cx: Context, metas: Any, name: str) -> tuple[Value, AbsVal]:
@@ -323,6 +351,8 @@ def from_item(cx: Context, t: Tensor, name: str) -> Host:
     v = cx.host(name, t.operand, label="item")
     out = from_operand(cx, v)
     assert isinstance(out, Host)
+    if out.type.kind == "int":
+        out.hints = item_hints(t) or out.hints
     return out
 
 

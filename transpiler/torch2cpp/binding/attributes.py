@@ -10,12 +10,14 @@ import torch
 
 from torch2cpp.binding import model_state, operators
 from torch2cpp.binding.calls import call, find_method
+from torch2cpp.binding.choices import distribute, distributes, option_value
 from torch2cpp.binding.context import Context, Restart
 from torch2cpp.binding.convert import describe, from_operand, resolve, to_operand
 from torch2cpp.binding.optional import held_or_raise
 from torch2cpp.binding.values import (
     AbsVal,
     Bound,
+    Choice,
     DictObj,
     Host,
     InstanceObj,
@@ -44,6 +46,8 @@ def get_attribute(cx: Context, obj: AbsVal, name: str) -> AbsVal:
 
 def find_attribute(cx: Context, obj: AbsVal, name: str) -> AbsVal:
     """`obj.name`. Raises Missing if there is none."""
+    if isinstance(obj, Choice):
+        return _choice_attribute(cx, obj, name)
     o = resolve(cx, obj)
     if isinstance(o, Rt) and isinstance(o.type, OptionalType):
         held = held_or_raise(cx, o, AttributeError, f"'NoneType' object has no attribute '{name}'")
@@ -81,6 +85,17 @@ def find_attribute(cx: Context, obj: AbsVal, name: str) -> AbsVal:
     if special is not None:
         return special(cx, name)
     cx.refuse("T2C175", f"attribute {name!r} of {describe(cx, obj)}", "read attributes of objects, tensors or modules")
+
+
+def _choice_attribute(cx: Context, choice: Choice, name: str) -> AbsVal:
+    """An attribute of whichever option is there; a method stays unbound until it is called."""
+    probed = [cx.probe(lambda i=i: find_attribute(cx, option_value(cx, choice, i), name))  # type: ignore[misc]
+              for i in range(len(choice.options))]  # fmt: skip
+    if all(isinstance(p, Native | Bound) or (isinstance(p, Static) and callable(p.value)) for p in probed):
+        return Native(
+            name, lambda c, a, k: distribute(c, choice, lambda o: call(c, find_attribute(c, o, name), a, k))
+        )
+    return distribute(cx, choice, lambda o: find_attribute(cx, o, name))
 
 
 def _or_missing(v: AbsVal | None, kind: str, name: str) -> AbsVal:
@@ -214,6 +229,7 @@ def _super_attribute(cx: Context, o: Iter, name: str) -> AbsVal:
     raise Missing(f"'super' object has no attribute '{name}'")
 
 
+@distributes
 def set_attribute(cx: Context, obj: AbsVal, name: str, value: AbsVal) -> None:
     """`obj.name = value`"""
     o = resolve(cx, obj)
@@ -264,6 +280,7 @@ def delete_attribute(cx: Context, obj: AbsVal, name: str) -> None:
     cx.refuse("T2C176", f"attribute {name!r} of {describe(cx, obj)} is deleted", "set it to None")
 
 
+@distributes
 def has_attribute(cx: Context, obj: AbsVal, name: str) -> AbsVal:
     """`hasattr(obj, name)`"""
     o = resolve(cx, obj)

@@ -109,9 +109,7 @@ def _int(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
     if isinstance(v, Host):
         if v.type == INT:
             return v
-        out = cx.scalar("int", v.operand)
-        out.loops = v.loops
-        return out
+        return cx.scalar("int", v.operand)
     from torch2cpp.binding.calls import call_method_if_any
 
     made = call_method_if_any(cx, v, "__int__", [])

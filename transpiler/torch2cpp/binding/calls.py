@@ -12,6 +12,7 @@ from typing import Any
 import libcst as cst
 import torch
 
+from torch2cpp.binding.choices import distributes
 from torch2cpp.binding.context import CallSite, Context, Frame, Label
 from torch2cpp.binding.control import branch, labelled
 from torch2cpp.binding.convert import describe, resolve
@@ -40,6 +41,7 @@ from torch2cpp.hostir.types import StructType
 MAX_DEPTH = 60
 
 
+@distributes
 def call(cx: Context, callee: AbsVal, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
     """Calls any abstract callable."""
     match callee:

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from torch2cpp.binding import indexing, operators
+from torch2cpp.binding.choices import distributes
 from torch2cpp.binding.context import Context, Restart
 from torch2cpp.binding.convert import (
     NoType,
@@ -210,6 +211,7 @@ def constant_list(cx: Context, v: AbsVal, site: Any) -> Rt | None:
 # Subscripts --------------------------------------------------------------------------------------
 
 
+@distributes
 def get_item(cx: Context, obj: AbsVal, index: AbsVal) -> AbsVal:
     """`obj[index]`"""
     o = resolve(cx, obj)
@@ -432,6 +434,7 @@ def _rt_dict_item(cx: Context, o: Rt, key: AbsVal) -> AbsVal:
     return from_operand(cx, value, o.type.value, o.example)
 
 
+@distributes
 def set_item(cx: Context, obj: AbsVal, index: AbsVal, value: AbsVal) -> None:
     """`obj[index] = value`"""
     o = resolve(cx, obj)
@@ -566,6 +569,7 @@ def dict_update(cx: Context, target: AbsVal, other: AbsVal) -> None:
         cx.effect("dict.update", t.operand, o.operand)
 
 
+@distributes
 def delete_item(cx: Context, obj: AbsVal, index: AbsVal) -> None:
     """`del obj[index]`"""
     o = resolve(cx, obj)
@@ -603,6 +607,7 @@ def delete_item(cx: Context, obj: AbsVal, index: AbsVal) -> None:
 # Membership, operators, comparison ---------------------------------------------------------------
 
 
+@distributes
 def contains(cx: Context, obj: AbsVal, item: AbsVal) -> AbsVal:
     """`item in obj`"""
     o = resolve(cx, obj)

@@ -71,6 +71,8 @@ class Exit:
     block: Block
     value: Any
     span: Span
+    #: Whether the first sample world comes this way: then its sizes are the better hints.
+    likely: bool = True
 
 
 @dataclass
@@ -137,6 +139,10 @@ class Context:
         self.knows: dict[int, tuple[tuple[Any, ...], tuple[Any, ...]]] = {}
         #: defaultdict value -> its factory.
         self.factories: dict[int, Any] = {}
+        #: Condition value -> its value in the first sample world.
+        self.bool_hints: dict[int, bool] = {}
+        #: Scalar value -> the static loops it follows from.
+        self.loops: dict[int, frozenset[Any]] = {}
         #: id of a container of the model -> its attribute path, for cell names.
         self.object_names: dict[int, str] = {}
         #: Facts were learned that this round did not use: another round follows.
@@ -166,6 +172,9 @@ class Context:
         result = self.value(type_, label or name.rpartition(".")[2])
         self.emit(HostOp(result, name, args, self.span))
         self.mark("host")
+        loops = frozenset().union(*(self.loops.get(a.id, frozenset()) for a in args if isinstance(a, Value)))
+        if loops:
+            self.loops[result.id] = loops
         return result
 
     def effect(self, name: str, *args: Operand) -> None:
@@ -177,7 +186,7 @@ class Context:
         """`host` with the result as an abstract scalar."""
         v = self.host(name, *args, type_=type_, label=label)
         assert isinstance(v.type, ScalarType)
-        return Host(v.type, v)
+        return Host(v.type, v, loops=self.loops.get(v.id, frozenset()))
 
     # -- paths ------------------------------------------------------------------------------
 

@@ -54,6 +54,9 @@ def branch(
         raise Terminated
     if a is None or b is None:
         return _one_way(cx, cond, then_block, else_block, a, b, span)
+    hints = cx.bool_hints.get(cond.id) if isinstance(cond, Value) else None
+    if hints is not None:
+        a.likely, b.likely = hints, not hints
     merged = merge(cx, [a, b], [[a.value, b.value]], [name])
     for path, operands in zip((a, b), merged.operands):
         path.block.ops.append(Yield(tuple(operands), span))

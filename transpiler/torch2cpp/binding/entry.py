@@ -206,7 +206,7 @@ def abstract(cx: Context, spec: InputSpec, value: Value, path: str) -> AbsVal:
     t = spec.type
     match t:
         case TensorType():
-            return Tensor(value, Meta(t.dtype, spec.dims))
+            return Tensor(value, Meta(t.dtype, spec.dims), spec.shadow)
         case ScalarType():
             return Host(t, value, (4, 3, 5) if t.kind == "int" else None)
         case OptionalType():

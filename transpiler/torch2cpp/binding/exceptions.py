@@ -42,7 +42,7 @@ def make_exception(cx: Context, cls: type[BaseException], args: list[AbsVal], kw
     """`SomeError(...)`"""
     from torch2cpp.binding.strings import to_repr, to_str
 
-    if "__init__" in cls.__dict__ or any("__init__" in b.__dict__ for b in cls.__mro__[:-1] if not _builtin(b)):
+    if any("__init__" in b.__dict__ for b in cls.__mro__ if not _builtin(b)):
         cx.refuse(
             "T2C191",
             f"{cls.__name__} has an __init__ of its own",

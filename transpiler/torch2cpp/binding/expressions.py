@@ -9,6 +9,7 @@ from typing import Any
 import libcst as cst
 
 from torch2cpp.binding import operators
+from torch2cpp.binding.choices import distributes
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.control import branch
 from torch2cpp.binding.convert import describe, resolve
@@ -265,6 +266,7 @@ def compare_once(cx: Context, op: cst.BaseCompOp, a: AbsVal, b: AbsVal) -> AbsVa
     return operators.compare(cx, _COMPARE[type(op)], a, b)
 
 
+@distributes
 def identical(cx: Context, a: AbsVal, b: AbsVal) -> AbsVal:
     """`a is b`"""
     for v, other in ((a, b), (b, a)):

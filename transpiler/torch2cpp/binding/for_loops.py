@@ -107,6 +107,7 @@ def _run_time(
         own_break,
         continue_label,
         static=items.known,
+        unrolls=items.known,
         hints=(0, 1, 2),
         local_names=local_names,
         index_name=target if items.range_ is not None and target else "i",

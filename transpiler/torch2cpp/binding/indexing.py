@@ -14,9 +14,11 @@ from torch2cpp.binding.aten import NoOverload, call_aten, elements, from_item
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.convert import describe, is_scalar, resolve
 from torch2cpp.binding.meta import fresh_sym
+from torch2cpp.binding.optional import held_or_raise
+from torch2cpp.binding.shadow import shadow_of
 from torch2cpp.binding.values import WORLDS, AbsVal, Host, Meta, Rt, SliceVal, Static, Sym, Tensor, Tup
-from torch2cpp.hostir.ops import Operand, TensorOp
-from torch2cpp.hostir.types import INT, ListType
+from torch2cpp.hostir.ops import TensorOp
+from torch2cpp.hostir.types import INT, ListType, OptionalType
 
 _FULL = (None, None, None)
 
@@ -88,6 +90,17 @@ def _strip_ones(cx: Context, view: Tensor, value: AbsVal) -> AbsVal:
 
 
 def _parts(cx: Context, index: AbsVal) -> list[AbsVal]:
+    return [_present(cx, p) for p in _raw_parts(cx, index)]
+
+
+def _present(cx: Context, part: AbsVal) -> AbsVal:
+    """An index that may be unassigned or None where Python would fail."""
+    if isinstance(part, Rt) and isinstance(part.type, OptionalType):
+        return held_or_raise(cx, part, TypeError, "an index is None")
+    return part
+
+
+def _raw_parts(cx: Context, index: AbsVal) -> list[AbsVal]:
     obj = resolve(cx, index)
     if isinstance(obj, Tup):
         return list(obj.elems)
@@ -187,7 +200,7 @@ def index_tensor(cx: Context, part: AbsVal) -> Tensor:
 def _select(cx: Context, t: Tensor, dim: int, index: AbsVal) -> Tensor:
     """`aten.select.int`; the result's sizes are known, so out-of-range samples do no harm."""
     size = t.meta.dims[dim]
-    operand: Operand = index.value if isinstance(index, Static) else index.operand
+    operand: Any = index.value if isinstance(index, Static) else index
     if isinstance(index, Static) and isinstance(size, int) and not -size <= index.value < size:
         cx.raise_(
             IndexError, f"index {index.value} is out of bounds for dimension {dim} with size {size}"
@@ -196,13 +209,13 @@ def _select(cx: Context, t: Tensor, dim: int, index: AbsVal) -> Tensor:
     return _view(cx, torch.ops.aten.select.int, t, (dim, operand), meta, "item")
 
 
-def _view(cx: Context, op: Any, t: Tensor, args: tuple[Operand, ...], meta: Meta, name: str) -> Tensor:
+def _view(cx: Context, op: Any, t: Tensor, args: tuple[Any, ...], meta: Meta, name: str) -> Tensor:
     from torch2cpp.binding.context import tensor_type
 
     v = cx.value(tensor_type(meta), name)
-    cx.emit(TensorOp((v,), op, (t.operand, *args), {}, cx.span))
+    cx.emit(TensorOp((v,), op, (t.operand, *(a.operand if isinstance(a, Host) else a for a in args)), {}, cx.span))
     cx.mark("tensor")
-    return Tensor(v, meta)
+    return Tensor(v, meta, shadow_of(op, [t, *args], {}, meta))
 
 
 def slice_dim(cx: Context, t: Tensor, dim: int, bounds: list[AbsVal]) -> Tensor:
@@ -220,10 +233,9 @@ def slice_dim(cx: Context, t: Tensor, dim: int, bounds: list[AbsVal]) -> Tensor:
             pass
     else:
         new = _sliced(cx, size, start, stop, step)
-    operands = tuple(b.operand if isinstance(b, Host) else b for b in (start, stop))
-    step_operand = 1 if step is None else step.operand if isinstance(step, Host) else step
     dims = tuple(new if i == dim else d for i, d in enumerate(t.meta.dims))
-    return _view(cx, torch.ops.aten.slice.Tensor, t, (dim, *operands, step_operand), Meta(t.meta.dtype, dims), "part")
+    bounds_and_step = (dim, start, stop, 1 if step is None else step)
+    return _view(cx, torch.ops.aten.slice.Tensor, t, bounds_and_step, Meta(t.meta.dtype, dims), "part")
 
 
 def _bound(cx: Context, b: AbsVal) -> Any:

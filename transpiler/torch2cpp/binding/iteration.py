@@ -130,7 +130,7 @@ def _range_count(cx: Context, r: RangeVal) -> Host:
         assert isinstance(n, Static)
         return Host(cx.host("max", n.value, 0).type, cx.host("max", n.value, 0), (max(0, n.value),) * 3)  # type: ignore[arg-type]
     out = cx.scalar("max", n_host.operand, 0)
-    out.hints, out.loops = tuple(max(0, h) for h in (n_host.hints or DEFAULT_HINTS)), n_host.loops
+    out.hints = tuple(max(0, h) for h in (n_host.hints or DEFAULT_HINTS))
     return out
 
 

@@ -7,21 +7,26 @@ each path with the operands it gets back (`Yield`, `Break`, `Leave`, ...).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from torch2cpp.binding.context import Context, Exit, Restart, tensor_type
 from torch2cpp.binding.convert import NoType, describe, is_scalar, resolve, static_type, to_operand, type_of
-from torch2cpp.binding.meta import distinct, merge_meta
+from torch2cpp.binding.meta import DEFAULT_HINTS, distinct, hints_of, merge_meta
 from torch2cpp.binding.values import (
     NONE,
     AbsVal,
+    Bound,
+    Choice,
     DictObj,
+    Func,
     Host,
     InstanceObj,
     ListObj,
     Meta,
+    Native,
+    Option,
     Poison,
     Ref,
     Rt,
@@ -56,8 +61,10 @@ class Merged:
 
 
 class _Merger:
-    def __init__(self, cx: Context, incoming: list[Exit], loop: Any = None) -> None:
+    def __init__(self, cx: Context, incoming: list[Exit], loop: Any, unroll: bool) -> None:
         self.cx, self.incoming, self.loop = cx, incoming, loop
+        #: The loop to unroll when values of unlike kinds are read.
+        self.unroll = loop if unroll else None
         self.results: list[Value] = []
         self.operands: list[list[Operand]] = [[] for _ in incoming]
         self.heap: dict[Any, Any] = {}
@@ -81,6 +88,9 @@ class _Merger:
         for v in vals:
             if isinstance(v, Poison):
                 return v
+        vals = [self._narrowed(e, v) for e, v in zip(self.incoming, vals)]
+        if any(isinstance(v, Choice) for v in vals):
+            return self._choice(vals, name)
         if any(isinstance(v, Unbound) for v in vals):
             return self._maybe_unbound(vals, name)
         if all(isinstance(v, Tup) for v in vals):
@@ -95,6 +105,13 @@ class _Merger:
                 return merged
         return self._by_type(vals, name)
 
+    @staticmethod
+    def _narrowed(path: Exit, v: AbsVal) -> AbsVal:
+        """What is known of an optional or a choice on its path."""
+        if isinstance(v, Rt) and isinstance(v.type, OptionalType):
+            return path.state.narrowed.get(v.operand, v)
+        return v
+
     def _leaf(self, type_: Type, vals: list[AbsVal], name: str) -> Value:
         result = self.cx.value(type_, name)
         self.results.append(result)
@@ -105,12 +122,12 @@ class _Merger:
 
     def _tensors(self, vals: list[AbsVal], name: str) -> AbsVal:
         tensors = [v if isinstance(v, Tensor) else self.cx.weight(v.value, name) for v in vals]
-        meta: Meta | None = tensors[0].meta
-        for t in tensors[1:]:
-            meta = merge_meta(meta, t.meta) if meta else None
+        order = sorted(range(len(tensors)), key=lambda i: not self.incoming[i].likely)
+        meta: Meta | None = tensors[order[0]].meta
+        for i in order[1:]:
+            meta = merge_meta(meta, tensors[i].meta) if meta else None
         if meta is None:
-            kinds = " and ".join(dict.fromkeys(str(tensor_type(t.meta)) for t in tensors))
-            return self._poison(name, f"{kinds} on different paths", vals)
+            return self._choice(tensors, name)
         return Tensor(self._leaf(tensor_type(meta), tensors, name), meta)
 
     def _scalars(self, vals: list[AbsVal], name: str) -> AbsVal:
@@ -121,16 +138,18 @@ class _Merger:
         assert isinstance(type_, ScalarType)
         hints = None
         if type_ == INT:
-            known = next((v for v in vals if isinstance(v, Host) and v.hints), None)
-            static = next((v.value for v in vals if isinstance(v, Static)), 4)
-            hints = distinct(known.hints if known and known.hints else (static,) * 3)
+            order = sorted(range(len(vals)), key=lambda i: not self.incoming[i].likely)
+            known = [hints_of(vals[i]) for i in order]
+            hints = distinct(next((h for h in known if h), DEFAULT_HINTS))
         loops: frozenset[Any] = frozenset()
         for v in vals:
             if isinstance(v, Host):
                 loops |= v.loops
         if self.loop is not None:
             loops |= {self.loop}
-        return Host(type_, self._leaf(type_, vals, name), hints, loops)
+        leaf = self._leaf(type_, vals, name)
+        self.cx.loops[leaf.id] = loops
+        return Host(type_, leaf, hints, loops)
 
     def _tuples(self, vals: list[AbsVal], name: str) -> AbsVal:
         first = vals[0]
@@ -155,17 +174,14 @@ class _Merger:
         """Values of unlike form: an optional, or containers of joined types."""
         try:
             types = [type_in(self.cx, e, v) for e, v in zip(self.incoming, vals)]
-        except NoType as error:
-            return self._poison(name, f"holds {error} on one path and something else on another", vals)
+        except NoType:
+            return self._choice(vals, name)
         joined = self._common(types)
         if joined is None:
-            kinds = " and ".join(dict.fromkeys(map(str, types)))
-            return self._poison(name, f"holds {kinds} on different paths", vals)
+            return self._choice(vals, name)
         example = next((v for v in vals if not (isinstance(v, Static) and v.value is None)), None)
-        value = self._leaf(joined, vals, name)
-        if isinstance(joined, OptionalType):
-            return Rt(value, joined, example=example)
-        return Rt(value, joined, example=example)
+        unbound = next((v.unbound for v in vals if isinstance(v, Rt) and v.unbound), "")
+        return Rt(self._leaf(joined, vals, name), joined, example=example, unbound=unbound)
 
     @staticmethod
     def _common(types: list[Type]) -> Type | None:
@@ -174,9 +190,82 @@ class _Merger:
             joined = join(joined, t) if joined is not None else None
         return joined
 
+    # Choices -----------------------------------------------------------------------------------
+
+    def _choice(self, vals: list[AbsVal], name: str) -> AbsVal:
+        """A tagged choice between values that share no type."""
+        groups: list[_Group] = []
+        members: list[list[tuple[int, Any]]] = []
+        for path, v in zip(self.incoming, vals):
+            mine: list[tuple[int, Any]] = []
+            for option in v.options if isinstance(v, Choice) else (v,):
+                found = self._group(groups, path, option)
+                if found is None:
+                    return self._poison(name, "holds values that cannot be told apart at run time", vals)
+                mine.append((found, option))
+            members.append(mine)
+        if len(groups) > MAX_OPTIONS:
+            return self._poison(name, "holds too many kinds of values", vals)
+        tag = self._tag(vals, members, name)
+        options = []
+        for g, group in enumerate(groups):
+            slot = None if group.type is None else self._slot(vals, members, g, group.type, f"{name}_{g}")
+            options.append(Option(slot, group.example))
+        return Choice(tag, tuple(options), name, self.unroll)
+
+    def _group(self, groups: list[_Group], path: Exit, option: AbsVal) -> int | None:
+        """The number of the group an option belongs to, a new one if need be."""
+        if isinstance(option, Option):
+            t = None if option.slot is None else option.slot.type.elem  # type: ignore[union-attr]
+            example = option.static
+        else:
+            try:
+                t = type_in(self.cx, path, option)
+            except NoType:
+                t = None
+            example = option
+        if t is None and not isinstance(example, Static | Func | Bound | Native):
+            return None
+        for g, group in enumerate(groups):
+            if t is None and group.type is None and _same(group.example, example):
+                return g
+            if t is not None and group.type is not None:
+                wide = join(group.type, t)
+                if wide is not None and not isinstance(wide, OptionalType):
+                    group.type = wide
+                    return g
+        groups.append(_Group(t, example))
+        return len(groups) - 1
+
+    def _tag(self, vals: list[AbsVal], members: list[list[tuple[int, Any]]], name: str) -> Value:
+        result = self.cx.value(INT, f"{name}_kind")
+        self.results.append(result)
+        for i, (path, v, mine) in enumerate(zip(self.incoming, vals, members)):
+            with _inside(self.cx, path):
+                self.operands[i].append(_mapped_tag(self.cx, v, [g for g, _ in mine]))
+        return result
+
+    def _slot(
+        self, vals: list[AbsVal], members: list[list[tuple[int, Any]]], g: int, t: Type, name: str
+    ) -> Value:
+        want = OptionalType(t)
+        result = self.cx.value(want, name)
+        self.results.append(result)
+        for i, (path, mine) in enumerate(zip(self.incoming, members)):
+            with _inside(self.cx, path):
+                held = next((o for k, o in mine if k == g), None)
+                if held is None:
+                    operand = to_operand(self.cx, NONE, want)
+                elif isinstance(held, Option):
+                    operand = to_operand(self.cx, Rt(held.slot, held.slot.type), want)  # type: ignore[union-attr,arg-type]
+                else:
+                    operand = to_operand(self.cx, held, want)
+                self.operands[i].append(operand)
+        return result
+
     def _poison(self, name: str, reason: str, vals: list[AbsVal]) -> Poison:
         notes = tuple((e.span, f"here it is {describe_in(self.cx, e, v)}") for e, v in zip(self.incoming, vals))
-        return Poison(f"{name!r} {reason}", notes, self.loop)
+        return Poison(f"{name!r} {reason}", notes, self.unroll)
 
     # Objects -----------------------------------------------------------------------------------
 
@@ -276,6 +365,31 @@ class _Merger:
 
 
 _UNBOUND = Unbound()
+#: More kinds of values than this in one variable are refused.
+MAX_OPTIONS = 8
+
+
+@dataclass
+class _Group:
+    """Options that share a type; a static one when `type` is None."""
+
+    type: Type | None
+    example: AbsVal
+
+
+def _mapped_tag(cx: Context, v: AbsVal, numbers: list[int]) -> Operand:
+    """The tag of a value in the joined choice; an incoming choice's own tag is renumbered."""
+    if not isinstance(v, Choice):
+        return numbers[0]
+    known = cx.state.narrowed.get(v.tag)
+    if known is not None:
+        return numbers[known]
+    if numbers == list(range(len(numbers))):
+        return v.tag
+    out: Operand = numbers[-1]
+    for i in reversed(range(len(numbers) - 1)):
+        out = cx.host("select", cx.host("eq", v.tag, i), numbers[i], out, type_=INT)
+    return out
 
 
 def _part(name: str, t: Tup, i: int) -> str:
@@ -294,6 +408,8 @@ def _same(a: AbsVal, b: AbsVal) -> bool:
         return a.operand is b.operand
     if isinstance(a, Rt) and isinstance(b, Rt):
         return a.operand is b.operand
+    if isinstance(a, Choice) and isinstance(b, Choice):
+        return a.tag is b.tag
     if isinstance(a, Tup) and isinstance(b, Tup):
         return a.cls is b.cls and len(a.elems) == len(b.elems) and all(map(_same, a.elems, b.elems))
     return bool(a == b) if isinstance(a, Ref | Unbound | Poison) else a is b
@@ -397,7 +513,16 @@ def widen_dict(cx: Context, state: State, obj: DictObj) -> None:
 
 
 def merge(
-    cx: Context, incoming: list[Exit], extras: list[list[AbsVal]] = [], names: list[str] = [], loop: Any = None
+    cx: Context,
+    incoming: list[Exit],
+    extras: Sequence[list[AbsVal]] = (),
+    names: Sequence[str] = (),
+    loop: Any = None,
+    unroll: bool = False,
 ) -> Merged:
-    """Joins the paths. The caller adds the terminators and makes the merged state current."""
-    return _Merger(cx, incoming, loop).all(extras, names)
+    """Joins the paths. The caller adds the terminators and makes the merged state current.
+
+    At the head of a loop over known iterations, `loop` is its key: what is carried then remembers it,
+    and with `unroll`, reading values of unlike kinds makes the loop be unrolled.
+    """
+    return _Merger(cx, incoming, loop, unroll).all(list(extras), list(names))

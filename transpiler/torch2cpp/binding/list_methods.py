@@ -93,7 +93,9 @@ def equal(cx: Context, a: AbsVal, b: AbsVal) -> Static | Host:
         return Static(True)
     if isinstance(a, Tensor) and isinstance(b, Tensor) and a.operand == b.operand:
         return Static(True)
-    return operators.truth(cx, operators.compare(cx, "==", a, b))
+    same = operators.truth(cx, operators.compare(cx, "==", a, b))
+    assert isinstance(same, Static | Host)
+    return same
 
 
 def static_position(cx: Context, elems: list[AbsVal], item: AbsVal) -> int | None:

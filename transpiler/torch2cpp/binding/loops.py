@@ -32,6 +32,8 @@ class LoopPlan:
     continue_label: Label
     #: Whether the iterations are known, so that unrolling is possible.
     static: bool
+    #: Whether reading values of unlike kinds is reason to unroll it.
+    unrolls: bool
     #: Index values in the sample worlds.
     hints: tuple[int, ...]
     #: Names that do not live from one iteration to the next nor after the loop.
@@ -72,6 +74,7 @@ def _attempt(cx: Context, plan: LoopPlan, base: State, widened: list[Exit]) -> b
     if plan.over is not None:
         v = cx.value(INT, plan.index_name)
         index = Host(INT, v, plan.hints, frozenset({plan.key}) if plan.static else frozenset())
+        cx.loops[v.id] = index.loops
         body_block = Block((v, *params))
     else:
         body_block = Block(tuple(params))
@@ -125,7 +128,7 @@ def _finish(
 def _merge(cx: Context, plan: LoopPlan, entry: Exit, widened: list[Exit], more: list[Exit]) -> Merged:
     # The states of earlier attempts only count by their form; what converting them emits is dropped.
     stale = [Exit(w.state, Block(), None, w.span) for w in widened]
-    return merge(cx, [entry, *stale, *more], loop=plan.key if plan.static else None)
+    return merge(cx, [entry, *stale, *more], loop=plan.key if plan.static else None, unroll=plan.unrolls)
 
 
 def _settled(head: Merged, trial: Merged) -> bool:

@@ -295,7 +295,8 @@ def _match_class(cx: Context, pattern: cst.MatchClass, v: AbsVal, fail: Label) -
     else:
         names = getattr(cls.value, "__match_args__", ())
         if len(pattern.patterns) > len(names):
-            text = f"{cls.value.__name__}() accepts {len(names)} positional sub-patterns ({len(pattern.patterns)} given)"
+            given = len(pattern.patterns)
+            text = f"{cls.value.__name__}() accepts {len(names)} positional sub-patterns ({given} given)"
             cx.raise_(TypeError, text)
         wanted += [(n, p.value) for n, p in zip(names, pattern.patterns)]
     wanted += [(k.key.value, k.pattern) for k in pattern.kwds]

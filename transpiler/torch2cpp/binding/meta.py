@@ -15,7 +15,7 @@ from typing import Any
 import torch
 
 from torch2cpp.binding.context import Context, Restart
-from torch2cpp.binding.values import WORLDS, Dim, Host, Meta, Sym, Tensor
+from torch2cpp.binding.values import WORLDS, Dim, Host, Meta, Static, Sym, Tensor
 from torch2cpp.hostir.ops import leaves, map_leaves
 
 #: Made-up sizes: different from each other and from most real ones, small enough to slice with.
@@ -40,6 +40,15 @@ def distinct(hints: Iterable[int]) -> tuple[int, ...]:
         while out[w] in out[:w]:
             out[w] += w
     return tuple(out)
+
+
+def hints_of(v: Any) -> tuple[int, ...] | None:
+    """A scalar's value in the sample worlds, where it is an int or bool."""
+    if isinstance(v, Host):
+        return v.hints
+    if isinstance(v, Static) and isinstance(v.value, int):
+        return (int(v.value),) * WORLDS
+    return None
 
 
 def size_in(dim: Dim, world: int) -> int:
@@ -210,10 +219,10 @@ def _repair(cx: Context, call: Callable[..., Any], args: Any, kwargs: Any) -> No
 
 
 def merge_dims(a: Dim, b: Dim) -> Dim:
-    """The dimension that two paths leave."""
+    """The dimension that two paths leave; its hints are those of the first."""
     if a is b or (isinstance(a, int) and a == b):
         return a
-    hints = a.hints if isinstance(a, Sym) else b.hints if isinstance(b, Sym) else distinct((a, b, max(a, b) + 2))
+    hints = a.hints if isinstance(a, Sym) else distinct((a, *(b.hints[1:] if isinstance(b, Sym) else (b, b + 2))))
     free = (isinstance(a, Sym) and a.free) or (isinstance(b, Sym) and b.free)
     site = next((d.site for d in (a, b) if isinstance(d, Sym) and d.free), None)
     return Sym(hints, free, site)

@@ -8,6 +8,7 @@ import inspect
 import types
 from typing import Any
 
+from torch2cpp.binding.choices import distributes
 from torch2cpp.binding.context import Context, Restart
 from torch2cpp.binding.control import branch
 from torch2cpp.binding.convert import NoType, SCALARS, describe, resolve, type_of
@@ -212,6 +213,7 @@ def python_class(cx: Context, v: AbsVal) -> type | None:
     return None
 
 
+@distributes
 def is_instance(cx: Context, v: AbsVal, classes: Any) -> AbsVal:
     """`isinstance(v, classes)`"""
     from torch2cpp.binding.optional import held, is_none

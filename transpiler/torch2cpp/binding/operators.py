@@ -9,10 +9,11 @@ from typing import Any
 import torch
 
 from torch2cpp.binding.aten import NoOverload, call_aten
+from torch2cpp.binding.choices import distributes
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.control import branch
 from torch2cpp.binding.convert import describe, is_scalar, resolve, same_layout, to_operand, type_of
-from torch2cpp.binding.meta import DEFAULT_HINTS, distinct
+from torch2cpp.binding.meta import DEFAULT_HINTS, distinct, hints_of
 from torch2cpp.binding.values import (
     WORLDS,
     AbsVal,
@@ -100,6 +101,7 @@ def unwrap(cx: Context, v: AbsVal, what: str) -> AbsVal:
     return v
 
 
+@distributes
 def binary(cx: Context, sign: str, a: AbsVal, b: AbsVal) -> AbsVal:
     """`a <sign> b`"""
     python, host, aten = BINARY[sign]
@@ -174,27 +176,8 @@ def _type(v: AbsVal) -> ScalarType:
     return t
 
 
-def hints_of(v: AbsVal) -> tuple[int, ...] | None:
-    """An int's value in the sample worlds."""
-    if isinstance(v, Host):
-        return v.hints
-    if isinstance(v, Static) and isinstance(v.value, int):
-        return (int(v.value),) * WORLDS
-    return None
-
-
-def loops_of(*vals: AbsVal) -> frozenset[Any]:
-    """The static loops that scalars follow from."""
-    out: frozenset[Any] = frozenset()
-    for v in vals:
-        if isinstance(v, Host):
-            out |= v.loops
-    return out
-
-
 def with_hints(cx: Context, host: Host, python: Callable[..., Any], *vals: AbsVal) -> Host:
     """Adds to an int result its value in the sample worlds, and the loops it follows from."""
-    host.loops = loops_of(*vals)
     if host.type == INT:
         known = [hints_of(v) for v in vals]
         out: list[int] = []
@@ -206,6 +189,11 @@ def with_hints(cx: Context, host: Host, python: Callable[..., Any], *vals: AbsVa
         small = [n for n in out if abs(n) < 2**31]
         host.hints = tuple(out) if len(small) == WORLDS else DEFAULT_HINTS
     return host
+
+
+def _hinted(cx: Context, out: Host, hints: tuple[bool, ...]) -> None:
+    out.hints = hints
+    cx.bool_hints[out.operand.id] = hints[0]
 
 
 def _scalar_binary(cx: Context, sign: str, python: Any, host: str, a: AbsVal, b: AbsVal) -> AbsVal:
@@ -253,6 +241,7 @@ def _py(t: ScalarType) -> str:
     return t.kind
 
 
+@distributes
 def compare(cx: Context, sign: str, a: AbsVal, b: AbsVal) -> AbsVal:
     """`a <sign> b` for the ordering and equality operators."""
     python, host, aten = COMPARE[sign]
@@ -274,7 +263,9 @@ def compare(cx: Context, sign: str, a: AbsVal, b: AbsVal) -> AbsVal:
                 return Static(sign == "!=")
             cx.raise_(TypeError, f"'{sign}' not supported between instances of '{_py(ta)}' and '{_py(tb)}'")
         out = cx.scalar(host, scalar_operand(cx, a), scalar_operand(cx, b))
-        out.loops = loops_of(a, b)
+        known = hints_of(a), hints_of(b)
+        if known[0] and known[1]:
+            _hinted(cx, out, tuple(bool(python(x, y)) for x, y in zip(*known)))
         return out
     from torch2cpp.binding.containers import container_compare
 
@@ -344,6 +335,7 @@ def _user_operator(cx: Context, sign: str, a: AbsVal, b: AbsVal) -> AbsVal | Non
     return out
 
 
+@distributes
 def unary(cx: Context, sign: str, a: AbsVal) -> AbsVal:
     """`-a`, `+a`, `~a`"""
     python = {"-": operator.neg, "+": operator.pos, "~": operator.invert}[sign]
@@ -367,16 +359,19 @@ def unary(cx: Context, sign: str, a: AbsVal) -> AbsVal:
     return out
 
 
+@distributes
 def logical_not(cx: Context, v: AbsVal) -> AbsVal:
     """`not v`"""
     c = truth(cx, v)
     if isinstance(c, Static):
         return Static(not c.value)
     out = cx.scalar("not", c.operand)
-    out.loops = c.loops
+    if c.hints:
+        _hinted(cx, out, tuple(not h for h in c.hints))
     return out
 
 
+@distributes
 def truth(cx: Context, v: AbsVal) -> Static | Host:
     """`bool(v)` as a static or host bool."""
     obj = resolve(cx, v)
@@ -389,7 +384,8 @@ def truth(cx: Context, v: AbsVal) -> Static | Host:
             if obj.type == STR:
                 return cx.scalar("gt", cx.host("str.len", obj.operand), 0)
             out = cx.scalar("ne", obj.operand, 0 if obj.type == INT else 0.0)
-            out.loops = obj.loops
+            if obj.hints:
+                _hinted(cx, out, tuple(bool(h) for h in obj.hints))
             return out
         case Tup():
             return Static(bool(obj.elems))

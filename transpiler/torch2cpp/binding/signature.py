@@ -38,6 +38,8 @@ class InputSpec:
     #: The one value of an input that is always None or pinned.
     static: Any = None
     is_static: bool = False
+    #: For small tensors of ints or bools: their values in the sample worlds.
+    shadow: tuple[torch.Tensor, ...] | None = None
 
 
 @dataclass
@@ -161,7 +163,15 @@ def _tensor(path: str, values: list[torch.Tensor], sizes: Sizes) -> InputSpec:
         raise SignatureError(f"input {path!r} is {kinds} in different examples")
     dims = tuple(sizes.dim(path, i, [v.shape[i] for v in values]) for i in range(values[0].dim()))
     t = TensorType(values[0].dtype, tuple(d if isinstance(d, int) else None for d in dims))
-    return InputSpec(t, dims)
+    return InputSpec(t, dims, shadow=_shadow(values, sizes, dims))
+
+
+def _shadow(values: list[torch.Tensor], sizes: Sizes, dims: tuple[Dim, ...]) -> tuple[torch.Tensor, ...] | None:
+    """Example values, repeated where there are fewer examples than sample worlds."""
+    if values[0].is_floating_point() or values[0].is_complex() or any(v.numel() > 4096 for v in values):
+        return None
+    chosen = [values[w] for w in sizes.worlds if w < len(values)] or [values[0]]
+    return tuple(chosen[min(w, len(chosen) - 1)].clone() for w in range(WORLDS))
 
 
 def _scalar(path: str, values: list[Any]) -> InputSpec:

@@ -7,7 +7,8 @@ from typing import Any
 import torch
 
 from torch2cpp.binding.context import Context
-from torch2cpp.binding.meta import DEFAULT_HINTS, evaluate, fresh_sym, merge_dims, size_in
+from torch2cpp.binding.meta import DEFAULT_HINTS, distinct, evaluate, fresh_sym, merge_dims, size_in
+from torch2cpp.binding.shadow import count_hints
 from torch2cpp.binding.values import WORLDS, Dim, Host, Meta, Rt, Sym, Tensor
 from torch2cpp.hostir.types import ListType
 
@@ -37,7 +38,9 @@ def _count(cx: Context, *bounds: Dim) -> Sym:
 
 
 def _nonzero(cx: Context, op: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    return Meta(LONG, (_count(cx, *args[0].meta.dims[:1]), args[0].rank))
+    known = count_hints(args[0])
+    n = Sym(distinct(known)) if known else _count(cx, *args[0].meta.dims[:1])
+    return Meta(LONG, (n, args[0].rank))
 
 
 def _where(cx: Context, op: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:

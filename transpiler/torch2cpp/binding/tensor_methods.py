@@ -435,6 +435,7 @@ _METHODS: dict[str, Method] = {
     "allclose": allclose,
     "stride": _stride,
     "unique": _unique,
+    "where": lambda cx, t, a, k: call_aten(cx, "where", [a[0], t, *a[1:]], k),
     "is_floating_point": _bool_method("is_floating_point"),
     "is_complex": _bool_method("is_complex"),
     "is_signed": _bool_method("is_signed"),

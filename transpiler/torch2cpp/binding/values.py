@@ -73,6 +73,8 @@ class Tensor:
 
     operand: Value | WeightRef
     meta: Meta
+    #: For ints and bools that follow from the examples: real values in the sample worlds.
+    shadow: tuple[torch.Tensor, ...] | None = None
 
     @property
     def rank(self) -> int:
@@ -174,6 +176,29 @@ class Iter:
 
 
 @final
+@dataclass(eq=False, slots=True)
+class Option:
+    """One of the values a choice may be."""
+
+    #: Optional SSA value that holds it where the tag says so; None for a static option.
+    slot: Value | None
+    #: The static value, or a representative for sizes in the sample worlds.
+    static: Any
+
+
+@final
+@dataclass(eq=False, slots=True)
+class Choice:
+    """One of several values of unlike kinds; `tag` is the number of the option that is there."""
+
+    tag: Value
+    options: tuple[Option, ...]
+    name: str
+    #: The loop over a static range whose unrolling would make it one value.
+    loop: Any = None
+
+
+@final
 @dataclass(frozen=True, slots=True)
 class Poison:
     """What two paths left in one variable and does not join; an error only when it is read."""
@@ -262,7 +287,7 @@ class State:
     """All that differs between paths: the heap, attributes written, what is known of optionals."""
 
     heap: dict[Any, Any] = field(default_factory=dict)
-    #: Value of an optional -> what it holds on this path.
+    #: Value of an optional -> what it holds on this path; tag of a choice -> its number here.
     narrowed: dict[Value, Any] = field(default_factory=dict)
 
     def copy(self) -> State:

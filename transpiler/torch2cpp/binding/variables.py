@@ -13,6 +13,7 @@ from torch2cpp.binding.convert import from_operand
 from torch2cpp.binding.values import (
     UNBOUND,
     AbsVal,
+    Choice,
     Poison,
     Ref,
     Rt,
@@ -233,9 +234,24 @@ def use(cx: Context, value: AbsVal) -> AbsVal:
             cx.facts.unrolled.add(value.loop)
             raise Restart
         cx.refuse("T2C101", value.reason, "give it one type (dtype and rank) on every path", notes=value.notes)
+    if isinstance(value, Choice):
+        return _chosen(cx, value)
     if isinstance(value, Rt):
         return expand(cx, value)
     return value
+
+
+def _chosen(cx: Context, value: Choice) -> AbsVal:
+    """The option that is known to be there, or the choice itself. A static loop is unrolled instead."""
+    if value.loop is not None and value.loop not in cx.facts.unrolled:
+        cx.facts.unrolled.add(value.loop)
+        raise Restart
+    known = cx.state.narrowed.get(value.tag)
+    if known is None:
+        return value
+    from torch2cpp.binding.choices import option_value
+
+    return option_value(cx, value, known)
 
 
 def expand(cx: Context, value: Rt) -> AbsVal:

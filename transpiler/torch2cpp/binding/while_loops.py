@@ -55,6 +55,7 @@ def run_while(cx: Context, node: cst.While) -> None:
             break_label,
             continue_label,
             static=_may_unroll(cx, node),
+            unrolls=False,
             hints=(0, 1, 2),
             local_names=_iteration_names(cx, node),
         )
