@@ -1,0 +1,200 @@
+"""The command line: `torch2cpp check`, `compile`, `explain`."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from torch2cpp.diagnostics import Refused, SignatureError
+from torch2cpp.model_file import ModelFile, ModelFileError, load_model_file
+from torch2cpp.options import Options
+from torch2cpp.parity.verdict import Verdict
+from torch2cpp.toolchain.tools import ToolMissing
+
+#: Exit codes: every input matched; some did not; the user's program is refused; a fault of ours.
+OK, DIFFERS, REFUSED, FAULT = 0, 1, 2, 70
+
+app = typer.Typer(add_completion=False, no_args_is_help=True, help="PyTorch models with branches, as C++ projects.")
+_err = Console(stderr=True)
+
+FileArgument = Annotated[str, typer.Argument(metavar="FILE.py[:factory]", help="A model file.")]
+BackendOption = Annotated[str, typer.Option(help="What compiles the regions: aten, aotinductor.")]
+TargetOption = Annotated[str, typer.Option(help="The machine the C++ is for.")]
+DumpOption = Annotated[Path | None, typer.Option(help="Writes one numbered text per stage into this folder.")]
+EntryOption = Annotated[str | None, typer.Option(help="The method to deploy; the file's ENTRY by default.")]
+
+
+def main() -> None:
+    """The command's entry point."""
+    app()
+
+
+@app.command()
+def check(
+    file: FileArgument,
+    backend: BackendOption = "aotinductor",
+    target: TargetOption = "native",
+    entry: EntryOption = None,
+    out: Annotated[Path | None, typer.Option("-o", "--out", help="Keeps the project in this folder.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Prints one line of JSON and nothing else.")] = False,
+    dump_dir: DumpOption = None,
+) -> None:
+    """Transpiles, builds, and compares with Python on every input of the file."""
+    with _reporting(as_json), _folder(out) as folder:
+        project, _ = _project(file, Options(backend=backend, target=target, out=folder, dump_dir=dump_dir), entry, as_json)
+        with _progress(as_json) as step:
+            project.build(runner=out is not None, progress=lambda done, of, what: step(f"build {done}/{of}", what))
+            step("check", "")
+            verdict = project.check()
+        if as_json:
+            print(verdict.as_json())
+        else:
+            _print_verdict(verdict, project)
+        raise typer.Exit(OK if verdict.ok else DIFFERS)
+
+
+@app.command(name="compile")
+def compile_(
+    file: FileArgument,
+    out: Annotated[Path, typer.Option("-o", "--out", help="Folder of the project.")],
+    backend: BackendOption = "aotinductor",
+    target: TargetOption = "native",
+    entry: EntryOption = None,
+    python: Annotated[bool, typer.Option(help="Builds the pybind11 module too.")] = True,
+    dump_dir: DumpOption = None,
+) -> None:
+    """Transpiles and builds a project."""
+    with _reporting(False):
+        project, _ = _project(file, Options(backend=backend, target=target, out=out, dump_dir=dump_dir), entry, False)
+        with _progress(False) as step:
+            built = project.build(python=python, progress=lambda done, of, what: step(f"build {done}/{of}", what))
+        _err.print(f"[green]built[/] {built.runner}")
+        _err.print(f"host program: {out / 'src' / (project.name + '.cpp')}")
+
+
+@app.command()
+def explain(file: FileArgument, entry: EntryOption = None, dump_dir: DumpOption = None) -> None:
+    """Shows what is static, host or tensor, the host IR and the regions; builds nothing."""
+    from torch2cpp.explain import explain as explain_program
+    from torch2cpp.pipeline import analyse
+
+    with _reporting(False):
+        model_file = load_model_file(file)
+        options = _with_file(Options(dump_dir=dump_dir), model_file, entry)
+        print(explain_program(analyse(model_file.make_model(), model_file.make_inputs(), options)))
+
+
+def _project(file: str, options: Options, entry: str | None, quiet: bool) -> tuple[Any, ModelFile]:
+    # Imported here: they bring in torch's compiler, which `--help` need not wait for.
+    import copy
+
+    from torch2cpp.pipeline import transpile
+    from torch2cpp.project import Project
+
+    model_file = load_model_file(file)
+    options = _with_file(options, model_file, entry)
+    model, inputs = model_file.make_model(), model_file.make_inputs()
+    pristine = copy.deepcopy(model)
+    with _progress(quiet) as step:
+        transpiled = transpile(model, inputs, options, lambda stage: step(stage, ""))
+    return Project(pristine, transpiled, inputs), model_file
+
+
+def _with_file(options: Options, file: ModelFile, entry: str | None) -> Options:
+    return replace(
+        options,
+        name=file.name,
+        entries=(entry,) if entry else file.entries,
+        stateful=file.stateful,
+        dynamic_shapes=file.dynamic_shapes,
+        pin=file.pin,
+    )
+
+
+@contextmanager
+def _folder(out: Path | None) -> Iterator[Path]:
+    """The folder given, or one that goes away."""
+    if out is not None:
+        yield out
+        return
+    with tempfile.TemporaryDirectory(prefix="torch2cpp_") as name:
+        yield Path(name) / "project"
+
+
+@contextmanager
+def _reporting(as_json: bool) -> Iterator[None]:
+    """Turns exceptions into messages and exit codes."""
+    try:
+        yield
+    except typer.Exit:
+        raise
+    except (Refused, SignatureError, ModelFileError, ToolMissing) as error:
+        _fail(str(error), REFUSED, as_json)
+    except Exception as error:
+        _err.print(traceback.format_exc(), markup=False, highlight=False)
+        _err.print("This is a fault of torch2cpp, not of your model. Please report it with the text above.")
+        _fail(f"{type(error).__name__}: {error}", FAULT, as_json, printed=True)
+
+
+def _fail(message: str, code: int, as_json: bool, printed: bool = False) -> None:
+    if as_json:
+        print(Verdict(error=message).as_json())
+    elif not printed:
+        _err.print(message, markup=False, highlight=False)
+    raise typer.Exit(code)
+
+
+@contextmanager
+def _progress(quiet: bool) -> Iterator[Callable[[str, str], None]]:
+    """A function that shows the current step."""
+    if quiet or not sys.stderr.isatty():
+        yield (lambda stage, _: None) if quiet else _plain_steps()
+        return
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=_err, transient=True) as progress:
+        task = progress.add_task("", total=None)
+        yield lambda stage, what: progress.update(task, description=f"{stage} {what}"[:60])
+
+
+def _plain_steps() -> Callable[[str, str], None]:
+    last = ""
+
+    def step(stage: str, _: str) -> None:
+        nonlocal last
+        name = stage.split()[0]
+        if name != last:
+            last = name
+            _err.print(f"... {name}", highlight=False)
+
+    return step
+
+
+def _print_verdict(verdict: Verdict, project: Any) -> None:
+    result = "[green]same as Python[/]" if verdict.ok else "[red]differs from Python[/]"
+    _err.print(f"{verdict.matched} of {verdict.inputs} inputs: {result}")
+    for number, differences in verdict.mismatches:
+        for text in differences[:5]:
+            _err.print(f"  input {number}: {text}", markup=False, highlight=False)
+    _err.print(f"branches taken: {verdict.branches_taken} of {verdict.branches}")
+    for span, way in verdict.missed:
+        _err.print(f"  not verified: {span}, {way}", markup=False, highlight=False)
+    _err.print(f"regions: {verdict.regions}, distinct: {verdict.distinct_regions}")
+    for report in project.transpiled.compiled.reports:
+        if report.chosen != project.transpiled.options.backend:
+            tried = "; ".join(f"{b} ({s}): {why}" for b, s, _, why in report.tried if why != "chosen")
+            _err.print(f"  {report.region}: {report.chosen} instead, {tried}", markup=False, highlight=False)
+    if verdict.decision_flips:
+        _err.print(f"decision flips: {verdict.decision_flips}")
+    _err.print(f"largest error: {verdict.max_abs_err:.3g} absolute, {verdict.max_rel_err:.3g} relative")
+    _err.print(f"transpiled in {verdict.seconds_transpile:.1f} s, built in {verdict.seconds_build:.1f} s")
+

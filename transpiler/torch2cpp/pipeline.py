@@ -1,0 +1,212 @@
+"""The stages in order. Read this first; nothing else calls two stages.
+
+    bind            nn.Module + entry + examples -> host IR            frontend/, binding/
+    PASSES          host IR -> host IR                                 passes/
+    observe         runs the examples on the reference interpreter     hostir/interpret.py
+    compile         regions -> checked C++ units                       regions/, backends/
+    emit            program + units -> C++ project                     emit/
+    record          the examples through Python -> golden/             parity/
+
+Building and checking the project follow in `project.Project`, since they can be done again.
+"""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, final
+
+from torch2cpp.backends.compile_regions import RegionOptions, compile_regions
+from torch2cpp.backends.protocol import CompiledRegions, Target
+from torch2cpp.backends.registry import REFERENCE
+from torch2cpp.emit.names import identifier
+from torch2cpp.emit.view_model import ProjectView
+from torch2cpp.emit.write_project import write_project
+from torch2cpp.hostir.interpret import Interpreter
+from torch2cpp.hostir.printer import print_program
+from torch2cpp.hostir.program import Program
+from torch2cpp.hostir.pyerror import PyError
+from torch2cpp.hostir.verify import verify
+from torch2cpp.options import Options
+from torch2cpp.parity.coverage import Coverage, coverage
+from torch2cpp.parity.golden import write_golden
+from torch2cpp.parity.run import Outcome, run_all
+from torch2cpp.passes.form_regions import form_regions
+from torch2cpp.toolchain.tools import cache_folder
+
+#: Host IR -> host IR, by name.
+PASSES: tuple[tuple[str, Callable[[Program], Program]], ...] = (
+    # Last: what moves or goes must have done so before operations disappear into regions.
+    ("form_regions", form_regions),
+)
+
+#: Names of all stages, as `--dump-dir` numbers them.
+STAGES = ("bind", *(name for name, _ in PASSES), "observe", "compile", "emit", "record")
+
+#: Called with the name of each stage as it begins.
+Report = Callable[[str], None]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """What the examples did on the reference interpreter."""
+
+    coverage: Coverage
+    #: Inputs of region calls, by region.
+    captured: Mapping[str, Sequence[tuple[Any, ...]]]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Transpiled:
+    """The emitted project and what is known about it."""
+
+    options: Options
+    program: Program
+    compiled: CompiledRegions
+    view: ProjectView
+    observed: Observed
+    #: What Python gave for each example of the first entry.
+    outcomes: tuple[Outcome, ...]
+    seconds: float
+
+
+@final
+@dataclass(slots=True)
+class Dump:
+    """Writes one numbered text per stage into a folder, or nothing."""
+
+    folder: Path | None
+    _written: int = field(default=0)
+
+    def write(self, stage: str, text: str) -> None:
+        """The text of a stage."""
+        self._written += 1
+        if self.folder is not None:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            (self.folder / f"{self._written:02}_{stage}.txt").write_text(text)
+
+
+def analyse(model: Any, examples: Sequence[Any], options: Options, report: Report = lambda _: None,
+            dump: Dump | None = None) -> Program:  # fmt: skip
+    """The first half: the program with its regions, not compiled. Raises diagnostics.Refused."""
+    from torch2cpp.binding.entry import bind
+
+    dump = dump or Dump(options.dump_dir)
+    report("bind")
+    program = bind(
+        model, examples, entries=list(options.entries), dynamic_shapes=options.dynamic_shapes, pin=dict(options.pin)
+    )
+    if options.name:
+        program.name = identifier(options.name)
+    _stage(program, "bind", options, dump)
+    for name, run in PASSES:
+        report(name)
+        program = run(program)
+        _stage(program, name, options, dump)
+    return program
+
+
+def transpile(model: Any, examples: Sequence[Any], options: Options, report: Report = lambda _: None) -> Transpiled:
+    """All stages up to the emitted project. Raises diagnostics.Refused for what cannot be transpiled."""
+    started = time.perf_counter()
+    dump = Dump(options.dump_dir)
+    # Python's own results come from a model that binding has not looked at.
+    pristine = copy.deepcopy(model)
+    program = analyse(model, examples, options, report, dump)
+
+    report("observe")
+    observed = observe(program, examples, options)
+    dump.write("observe", _observed_text(observed))
+
+    report("compile")
+    compiled = compile_regions(program.regions.values(), program.weights, _region_options(program, observed, options))
+    dump.write("compile", _compiled_text(compiled))
+
+    report("emit")
+    view = write_project(program, compiled, options.out, options.described)
+    dump.write("emit", _emitted_text(options.out))
+
+    report("record")
+    outcomes = run_python(pristine, options.entries[0], examples, options.stateful)
+    exact = is_exact(compiled)
+    written = write_golden(
+        options.out / "golden", program, options.entries[0], list(zip(examples, outcomes)), exact=exact,
+        stateful=options.stateful,
+    )  # fmt: skip
+    dump.write("record", f"{written} cases\n")
+    seconds = time.perf_counter() - started
+    return Transpiled(options, program, compiled, view, observed, tuple(outcomes), seconds)
+
+
+def is_exact(compiled: CompiledRegions) -> bool:
+    """Whether results must be equal bit for bit: every region runs ATen's own kernels."""
+    return all(report.chosen == REFERENCE for report in compiled.reports)
+
+
+def run_python(model: Any, entry: str, inputs: Sequence[Any], stateful: bool) -> list[Outcome]:
+    """The inputs through Python: successive calls when `stateful`, else each on a fresh copy of the model."""
+
+    def make() -> Callable[..., Any]:
+        fresh = copy.deepcopy(model)
+        function: Callable[..., Any] = fresh if entry == "forward" or not hasattr(fresh, entry) else getattr(fresh, entry)
+        return function
+
+    return run_all(make, inputs, stateful)
+
+
+def observe(program: Program, examples: Sequence[Any], options: Options) -> Observed:
+    """Runs the examples on the reference interpreter: which branches they take, what regions are given."""
+    interpreter = Interpreter(program, capture=4)
+    for args in examples:
+        if not options.stateful:
+            interpreter.reset()
+        try:
+            interpreter.run(options.entries[0], args)
+        except PyError:
+            # The example shows an exception of the model's own; parity compares it.
+            continue
+    return Observed(coverage(program, [interpreter]), interpreter.captured)
+
+
+def _region_options(program: Program, observed: Observed, options: Options) -> RegionOptions:
+    return RegionOptions(
+        namespace=identifier(program.name),
+        work=options.out / "build" / "regions_check",
+        cache=cache_folder(),
+        backend=options.backend,
+        target=Target(options.target),
+        recorded=observed.captured,
+        # The reference backend has nothing to be compared with but the whole program's parity.
+        verify=options.verify_regions and options.backend != REFERENCE,
+    )
+
+
+def _stage(program: Program, name: str, options: Options, dump: Dump) -> None:
+    dump.write(name, print_program(program))
+    if options.verify_ir:
+        verify(program)
+
+
+def _observed_text(observed: Observed) -> str:
+    lines = [f"{len(observed.coverage.taken)} of {len(observed.coverage.ways)} ways of branches taken"]
+    lines += [f"not taken: {span} {way}" for span, way in observed.coverage.missed]
+    lines += [f"region {name}: {len(calls)} inputs kept" for name, calls in sorted(observed.captured.items())]
+    return "\n".join(lines) + "\n"
+
+
+def _compiled_text(compiled: CompiledRegions) -> str:
+    lines = []
+    for report in compiled.reports:
+        lines.append(f"{report.region}: {report.chosen}, checked on {report.samples} inputs")
+        lines += [f"  {b} ({s}): {'-' if e is None else f'{e:.3g}'} {why}" for b, s, e, why in report.tried]
+    return "\n".join(lines) + "\n"
+
+
+def _emitted_text(folder: Path) -> str:
+    mine = [p for p in sorted(folder.rglob("*")) if p.is_file() and p.relative_to(folder).parts[0] not in ("build", "runtime")]
+    return "".join(f"{p.relative_to(folder)} {len(p.read_bytes().splitlines())}\n" for p in mine)

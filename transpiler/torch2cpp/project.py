@@ -1,0 +1,169 @@
+"""The Python API: `transpile(...)` gives a `Project` that can be built, checked and called."""
+
+from __future__ import annotations
+
+import copy
+import importlib.util
+import re
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any, final
+
+from torch import nn
+
+from torch2cpp.options import Options
+from torch2cpp.parity.run import Outcome, call
+from torch2cpp.parity.verdict import Verdict, cover, judge
+from torch2cpp.pipeline import Report, Transpiled, is_exact, run_python
+from torch2cpp.pipeline import transpile as run_pipeline
+from torch2cpp.toolchain.build import Built, Progress, build
+
+
+def transpile(
+    model: nn.Module | Callable[..., Any],
+    examples: Sequence[Any],
+    *,
+    entry: str = "forward",
+    entries: Sequence[str] | None = None,
+    backend: str = "aotinductor",
+    target: str = "native",
+    dynamic_shapes: Any = None,
+    pin: Mapping[str, Any] | None = None,
+    out: str | Path | None = None,
+    name: str | None = None,
+    stateful: bool = False,
+    dump_dir: str | Path | None = None,
+    report: Report = lambda _: None,
+) -> Project:
+    """Transpiles an entry of a model into a C++ project below `out`.
+
+    `examples` are argument tuples; together they should reach every branch. `entries` names further
+    methods of the same object. Raises `torch2cpp.Refused`, whose text says what cannot be transpiled,
+    where, and what to write instead.
+    """
+    name = name or default_name(model)
+    options = Options(
+        name=name,
+        entries=tuple(entries) if entries else (entry,),
+        backend=backend,
+        target=target,
+        dynamic_shapes=dynamic_shapes,
+        pin=dict(pin or {}),
+        out=Path(out) if out is not None else Path("out") / name,
+        dump_dir=Path(dump_dir) if dump_dir is not None else None,
+        stateful=stateful,
+    )
+    pristine = copy.deepcopy(model)
+    examples = [e if isinstance(e, tuple) else (e,) for e in examples]
+    return Project(pristine, run_pipeline(model, examples, options, report), examples)
+
+
+def default_name(model: object) -> str:
+    """`GreedyDecoder` -> `greedy_decoder`.
+
+    >>> default_name(type("HTTPHead2d", (), {})())
+    'http_head2d'
+    """
+    text = getattr(model, "__name__", None) or type(model).__name__
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", text).lower()
+
+
+@final
+class Project:
+    """An emitted C++ project."""
+
+    def __init__(self, model: Any, transpiled: Transpiled, examples: Sequence[Any]) -> None:
+        self.model = model
+        self.transpiled = transpiled
+        self.examples = examples
+        self._built: Built | None = None
+        self._module: ModuleType | None = None
+        self._seconds_build = 0.0
+
+    @property
+    def folder(self) -> Path:
+        """Where the project is."""
+        return self.transpiled.options.out
+
+    @property
+    def name(self) -> str:
+        """Namespace, library and package name."""
+        return self.transpiled.view.namespace
+
+    def build(
+        self, *, python: bool = True, runner: bool = True, warnings: bool = False, progress: Progress | None = None
+    ) -> Built:
+        """Builds library, runner and pybind11 module; raises BuildFailed where the C++ does not compile."""
+        started = time.perf_counter()
+        self._built = build(self.folder, self.name, python=python, runner=runner, warnings=warnings, progress=progress)
+        self._seconds_build += time.perf_counter() - started
+        return self._built
+
+    def load(self, weights: str | Path = "") -> Any:
+        """A fresh C++ instance: callable as the model is, with one method per entry."""
+        if self._built is None or not self._built.module.exists():
+            self.build(runner=False)
+        assert self._built is not None
+        if self._module is None:
+            self._module = load_module(self.name, self._built.module)
+        made = getattr(self._module, self.transpiled.view.class_name)
+        return Loaded(made(str(weights or self.folder / "weights.safetensors")), self.transpiled.options.entries[0])
+
+    def check(self, inputs: Sequence[Any] | None = None) -> Verdict:
+        """Compares C++ with Python on the inputs: values, nesting, exceptions, written arguments."""
+        entry, stateful = self.transpiled.options.entries[0], self.transpiled.options.stateful
+        if inputs is None:
+            inputs, want = self.examples, list(self.transpiled.outcomes)
+        else:
+            inputs = [i if isinstance(i, tuple) else (i,) for i in inputs]
+            want = run_python(self.model, entry, inputs, stateful)
+        loaded = self.load()
+        got = [self._call(loaded, args, fresh=not stateful) for args in inputs]
+        verdict = Verdict(seconds_transpile=self.transpiled.seconds, seconds_build=self._seconds_build)
+        verdict.regions = len(self.transpiled.program.regions)
+        verdict.distinct_regions = len(self.transpiled.compiled.reports)
+        cover(verdict, self.transpiled.observed.coverage)
+        judge(verdict, want, got, exact=is_exact(self.transpiled.compiled))
+        return verdict
+
+    def _call(self, loaded: Loaded, args: Sequence[Any], fresh: bool) -> Outcome:
+        if fresh and self.transpiled.view.stateful:
+            loaded.instance.reset()
+        return call(loaded, args)
+
+    def explain(self) -> str:
+        """Each source line marked static, host or tensor, the host IR, and the regions."""
+        from torch2cpp.explain import explain
+
+        return explain(self.transpiled.program)
+
+
+@final
+class Loaded:
+    """A C++ instance that is called as the Python model is."""
+
+    def __init__(self, instance: Any, entry: str) -> None:
+        self.instance = instance
+        self._entry = entry
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Calls the first entry."""
+        return getattr(self.instance, self._entry)(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.instance, name)
+
+
+def load_module(name: str, path: Path) -> ModuleType:
+    """Loads a built pybind11 module; each path is a module of its own."""
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    before = sys.modules.get(name)
+    spec.loader.exec_module(module)
+    if before is not None:
+        sys.modules[name] = before
+    return module
