@@ -45,7 +45,7 @@ def evaluate(cx: Context, node: cst.BaseExpression) -> AbsVal:
     """The abstract value of an expression; emits what it takes to compute it."""
     handler = _HANDLERS.get(type(node))
     saved = cx.span
-    cx.span = cx.frame.source.span(node)
+    cx.span = cx.frame.source.place(node, cx.span)
     try:
         if handler is None:
             cx.refuse("T2C201", f"{type(node).__name__} expressions are not supported", "rewrite the expression")

@@ -46,7 +46,7 @@ def run(cx: Context, node: cst.CSTNode) -> None:
     """Runs one statement."""
     handler = _HANDLERS.get(type(node))
     saved = cx.span
-    cx.span = cx.frame.source.span(node)
+    cx.span = cx.frame.source.place(node, cx.span)
     try:
         if handler is None:
             cx.refuse(
@@ -243,7 +243,7 @@ def _if(cx: Context, node: cst.If) -> None:
             run(cx, node.orelse)
         return NONE
 
-    branch(cx, cond.operand, then, orelse, "if", cx.frame.source.span(node.test))
+    branch(cx, cond.operand, then, orelse, "if", cx.frame.source.place(node.test, cx.span))
 
 
 @handles(cst.Else)

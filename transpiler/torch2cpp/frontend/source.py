@@ -10,9 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import libcst as cst
+import torch
 from libcst.metadata import MetadataWrapper, PositionProvider
 
 from torch2cpp.spans import NOWHERE, Span
+
+_TORCH = str(Path(torch.__file__).parent)
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,15 @@ class Source:
             pos.end.line + self.shift,
             pos.end.column + 1,
         )
+
+
+    def place(self, node: cst.CSTNode, caller: Span) -> Span:
+        """The place of a node for the reader: inside torch's own files, where the user's code called them."""
+        return caller if _is_torch(self.file) and not _is_torch(caller.file) and caller != NOWHERE else self.span(node)
+
+
+def _is_torch(file: str) -> bool:
+    return file.startswith(_TORCH)
 
 
 @dataclass(frozen=True)
