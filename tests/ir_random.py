@@ -6,8 +6,10 @@ they raise, the error is part of what must stay the same.
 
 from __future__ import annotations
 
+import io
 import random
 from collections.abc import Callable, Sequence
+from contextlib import redirect_stdout
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -206,13 +208,13 @@ class Writer:
     def exit(self, s: Scope, types: tuple[Any, ...]) -> bool:
         """Ends the block by a way out, if it takes one."""
         draw = self.rnd.random()
-        if draw < 0.05:
+        if draw < (0.2 if s.in_try else 0.05):
             self.b.raise_("ValueError", "stop", "Exception")
-        elif draw < 0.12 and s.loop:
+        elif draw < 0.25 and s.loop:
             self.b.break_(self.row(s), self.rnd.choice(s.ints))
-        elif draw < 0.2 and s.loop:
+        elif draw < 0.3 and s.loop:
             self.b.continue_(self.row(s), self.rnd.choice(s.ints))
-        elif draw < 0.3 and s.label:
+        elif draw < 0.45 and s.label:
             self.b.leave(s.label, self.row(s))
         else:
             return False
@@ -227,7 +229,7 @@ class Writer:
 
     def if_(self, s: Scope, size: int, depth: int) -> None:
         then, orelse = self.arm(s.inner(), size, depth), self.arm(s.inner(), size, depth)
-        row, number = self.b.if_(self.rnd.choice(s.bools), then, orelse, [ROW, INT])
+        row, number = self.b.if_(self.rnd.choice([*s.bools, *s.bools, True, False]), then, orelse, [ROW, INT])
         s.rows.append(row)
         s.ints.append(number)
 
@@ -355,6 +357,14 @@ def behaviour(program: Program, compiled: Callable[[Interpreter], None] | None =
             state = list(interpreter.state.values())
             seen.append(comparable((out, args, state)))
     return seen
+
+
+def seen(program: Program, compiled: Callable[[Interpreter], None] | None = None) -> Any:
+    """Behaviour and output; what was printed before an error that ends the call is not compared."""
+    out = io.StringIO()
+    with redirect_stdout(out):
+        found = behaviour(program, compiled)
+    return found, [] if "error" in found else out.getvalue().splitlines()
 
 
 def comparable(tree: Any) -> Any:

@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-import io
-from contextlib import redirect_stdout
-
 import hypothesis.strategies as st
 from hypothesis import HealthCheck, given, settings
-from ir_random import behaviour, compiled_separately, compiled_sharing, random_program
 
+from ir_random import compiled_separately, compiled_sharing, random_program, seen
 from torch2cpp.hostir.ops import TensorOp, walk
 from torch2cpp.hostir.verify import verify
 from torch2cpp.passes.form_regions import form_regions
 from torch2cpp.passes.plan_regions import HOST_LIST_OPS, HOST_VIEWS
 
 SETTINGS = settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
-
-
-def seen(program, compiled=None):
-    """Behaviour and output; what was printed before an error that ends the call is not compared."""
-    out = io.StringIO()
-    with redirect_stdout(out):
-        found = behaviour(program, compiled)
-    return found, [] if "error" in found else out.getvalue().splitlines()
 
 
 @SETTINGS

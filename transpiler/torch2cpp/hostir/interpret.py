@@ -181,13 +181,7 @@ class Interpreter:
             self._define(frame, op.results, out if isinstance(out, tuple) else (out,), op)
 
     def _host_op(self, op: HostOp, frame: _Frame) -> None:
-        info = TABLE.get(op.name)
-        if info is None:
-            raise IrFault(f"unknown host operation {op.name}")
-        args = [self._eval(a, frame) for a in op.args]
-        if info.promote and any(type(a) is float for a in args):
-            args = [float(a) if isinstance(a, int) else a for a in args]
-        value = info.evaluate(*args)
+        value = evaluate_host(op.name, [self._eval(a, frame) for a in op.args])
         if op.result is not None:
             frame.env[op.result] = coerced(value, op.result.type)
 
@@ -343,6 +337,20 @@ def _check_pinned(function: Function, param: Param, given: Any) -> None:
         return
     if type(given) is not type(param.pinned) or given != param.pinned:
         raise ValueError(f"{function.name}(): {param.name} is pinned to {param.pinned!r}, got {given!r}")
+
+
+def evaluate_host(name: str, args: Sequence[Any]) -> Any:
+    """The value of a host operation over given operands; raises what Python raises.
+
+    >>> evaluate_host("min", [1, 2.5])
+    1.0
+    """
+    info = TABLE.get(name)
+    if info is None:
+        raise IrFault(f"unknown host operation {name}")
+    if info.promote and any(type(a) is float for a in args):
+        args = [float(a) if isinstance(a, int) else a for a in args]
+    return info.evaluate(*args)
 
 
 def coerced(value: Any, type_: Type) -> Any:

@@ -6,7 +6,34 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import count
 
-from torch2cpp.hostir.ops import Block, Handler, If, Loop, Op, Scope, Try, Value, blocks, results, walk
+from torch2cpp.hostir.ops import (
+    TERMINATORS,
+    Block,
+    Break,
+    Call,
+    Continue,
+    Handler,
+    HostOp,
+    If,
+    Leave,
+    Load,
+    Loop,
+    Op,
+    Operand,
+    Raise,
+    RegionCall,
+    Return,
+    Scope,
+    Store,
+    TensorOp,
+    Try,
+    Value,
+    Yield,
+    blocks,
+    map_leaves,
+    results,
+    walk,
+)
 from torch2cpp.hostir.program import Function, Program
 
 
@@ -23,6 +50,66 @@ def with_blocks(op: Op, change: Callable[[Block], Block]) -> Op:
             return replace(op, body=change(op.body), handlers=handlers, final=final)
         case _:
             return op
+
+
+def with_operands(op: Op, change: Callable[[Operand], Operand]) -> Op:
+    """The operation with each operand tree changed; its blocks stay as they are."""
+    match op:
+        case TensorOp():
+            return replace(op, args=change(op.args), kwargs=change(op.kwargs))
+        case HostOp() | Call() | RegionCall():
+            return replace(op, args=change(op.args))
+        case If():
+            return replace(op, cond=change(op.cond))
+        case Loop():
+            return replace(op, inits=change(op.inits), over=None if op.over is None else change(op.over))
+        case Yield() | Continue() | Break() | Leave():
+            return replace(op, values=change(op.values))
+        case Return() | Store():
+            return replace(op, value=change(op.value))
+        case Raise():
+            return replace(op, message=change(op.message))
+        case Scope() | Try() | Load():
+            return op
+
+
+class Rewriter:
+    """Walks a function in order and makes a new body; a pass overrides `visit`.
+
+    Values that were replaced stand in `known`, and later operands follow.
+    """
+
+    def __init__(self) -> None:
+        self.known: dict[Value, Operand] = {}
+
+    def function(self, function: Function) -> Function:
+        """The function with its body rewritten."""
+        return replace(function, body=self.block(function.body))
+
+    def block(self, block: Block) -> Block:
+        """The block rewritten; what stands after a terminator is dropped."""
+        ops: list[Op] = []
+        for op in block.ops:
+            ops += self.visit(self.resolved(op))
+            if ops and isinstance(ops[-1], TERMINATORS):
+                break
+        return Block(block.params, ops)
+
+    def visit(self, op: Op) -> list[Op]:
+        """What stands in the place of an operation whose operands are resolved already."""
+        return [with_blocks(op, self.block)]
+
+    def resolved(self, op: Op) -> Op:
+        """The operation with replaced values replaced."""
+        return with_operands(op, self.operand) if self.known else op
+
+    def operand(self, tree: Operand) -> Operand:
+        """The operand tree with replaced values replaced."""
+        return map_leaves(tree, lambda x: self.known.get(x, x) if isinstance(x, Value) else x)
+
+    def replace_all(self, values: tuple[Value, ...], operands: tuple[Operand, ...]) -> None:
+        """From here on each value is the operand in its place; operands are resolved already."""
+        self.known.update(zip(values, operands, strict=True))
 
 
 def with_functions(program: Program, change: Callable[[Function], Function]) -> Program:
