@@ -74,6 +74,9 @@ inline const at::Tensor& element(const Tensors& tensors, int64_t index) {
 // A Python number where the operator takes a tensor: it does not take part in type promotion.
 inline at::Tensor number(const at::Scalar& value) { return at::native::wrapped_scalar_tensor(value); }
 
+// For parameters called `out`, which C++ takes as references to non-constant handles.
+inline at::Tensor& writable(const at::Tensor& tensor) { return const_cast<at::Tensor&>(tensor); }
+
 // What `torch.no_grad()` means, and no bookkeeping for gradients that nobody asks for.
 struct NoGrad {
   at::NoGradGuard no_grad;

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import safetensors.torch
 import torch
+
 from torch2cpp.backends.weights import write_weights
 
 

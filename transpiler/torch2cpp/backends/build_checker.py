@@ -22,6 +22,8 @@ from torch2cpp.emit.environment import render, shipped
 
 #: As the emitted project's release build compiles.
 FLAGS = ("-std=c++20", "-O2", "-fPIC", "-fvisibility=hidden")
+#: What almost every region needs of the runtime library.
+_USUAL_RUNTIME = ("arithmetic.cpp", "errors.cpp", "shim.cpp")
 TORCH = Path(torch.__file__).parent
 
 
@@ -64,15 +66,19 @@ def build_checker(
     main.write_text(render("regions/check_main.cpp.j2", regions=interfaces, compiled=compiled), encoding="utf-8")
     objects = [_compile(folder / u.path, _options(u), folder, cache) for u in units]
     objects.append(_compile(main, (), folder, cache))
-    objects += [_compile(path, (), folder, cache) for path in sorted(runtime_sources())]
     program = folder / "check_regions"
-    _run([compiler(), *map(str, objects), "-o", str(program), *_link_options(link)])
+
+    def link_with(runtime: Iterable[Path]) -> None:
+        made = [*objects, *(_compile(path, (), folder, cache) for path in sorted(runtime))]
+        _run([compiler(), *map(str, made), "-o", str(program), *_link_options(link)])
+
+    source = runtime_root() / "src"
+    try:
+        link_with(source / name for name in _USUAL_RUNTIME)
+    except BuildError:
+        # Regions with unusual host operations need more of the runtime library.
+        link_with(source.glob("*.cpp"))
     return program
-
-
-def runtime_sources() -> list[Path]:
-    """The runtime library's translation units that regions need."""
-    return list((runtime_root() / "src").glob("*.cpp"))
 
 
 def _options(unit: Unit) -> tuple[str, ...]:

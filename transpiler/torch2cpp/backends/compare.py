@@ -64,7 +64,7 @@ def _tensors(got: torch.Tensor, want: torch.Tensor) -> Difference:
     agree = (g == w) | (g.isnan() & w.isnan())
     error = torch.where(agree, 0.0, (g - w).abs()).nan_to_num(float("inf"), float("inf"), float("inf"))
     rtol, atol = TOLERANCES[want.dtype]
-    far = ~(agree | (error <= atol + rtol * w.abs()))
+    far = ~(agree | (w.isfinite() & (error <= atol + rtol * w.abs())))
     largest = float(error.max())
     if not bool(far.any()):
         return Difference(largest, "")

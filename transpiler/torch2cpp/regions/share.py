@@ -52,7 +52,8 @@ class Sharing:
 def share(regions: Iterable[Region]) -> Sharing:
     """Groups regions by structure, in order of first appearance."""
     by_key: dict[str, DistinctRegion] = {}
-    taken: set[str] = set()
+    # Names that the emitted headers use themselves.
+    taken: set[str] = {"tensor", "list"}
     instances: dict[str, tuple[DistinctRegion, tuple[str, ...]]] = {}
     for region in regions:
         key = structural_key(region)

@@ -50,6 +50,7 @@ _SCALAR: tuple[Category, ...] = ("int", "float", "bool", "complex")
 _NUMBER: tuple[Category, ...] = ("int", "float", "bool")
 ACCEPTS: dict[str, tuple[Category, ...]] = {
     "at::Tensor": ("tensor",),
+    "at::Tensor&": ("tensor",),
     "std::optional<at::Tensor>": ("tensor", "none"),
     "at::TensorList": ("tensors", "tensor"),
     "at::ITensorListRef": ("tensors", "tensor"),
@@ -117,6 +118,9 @@ def spell(operand: Any, type_: str, name_of: Callable[[Value | WeightRef], str],
     match type_:
         case "at::Tensor" | "std::optional<at::Tensor>":
             return Expression(_tensor(operand, name_of), "tensor")
+        case "at::Tensor&":
+            # `out=`: handles are constant here, what they refer to is not.
+            return Expression(f"writable({_tensor(operand, name_of)})", "tensor")
         case "at::TensorList" | "at::ITensorListRef":
             return Expression(_tensors(operand, name_of), "tensors")
         case "c10::List<std::optional<at::Tensor>>":

@@ -32,7 +32,7 @@ _DISPATCH = re.compile(
 @final
 @dataclass(frozen=True, slots=True)
 class CppParam:
-    """One parameter: its type without the leading `const` and trailing `&`."""
+    """One parameter: its type without a leading `const`, and without the `&` that goes with that."""
 
     type: str
     name: str
@@ -129,7 +129,10 @@ def _params(text: str) -> tuple[CppParam, ...]:
         declaration, _, default = item.partition("=")
         match = re.fullmatch(r"\s*(?:const )?(?P<type>.+?)\s*&?\s*(?P<name>\w+)\s*", declaration)
         assert match is not None, item
-        out.append(CppParam(match["type"].replace("::std::", "std::"), match["name"], default.strip() or None))
+        type_ = match["type"].replace("::std::", "std::")
+        if "&" in declaration and not declaration.lstrip().startswith("const "):
+            type_ += "&"
+        out.append(CppParam(type_, match["name"], default.strip() or None))
     return tuple(out)
 
 

@@ -1,0 +1,84 @@
+"""Sample inputs: sizes that belong together are found, real inputs come first, illegal ones are dropped."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+from region_from_export import region_of
+from torch2cpp.regions.run_eager import run_region
+from torch2cpp.regions.samples import find_sizes, make_samples
+
+
+class Masked(nn.Module):
+    """Batch and length occur in three inputs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(11, 16)
+
+    def forward(self, tokens: torch.Tensor, state: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        x = self.embedding(tokens) + state.unsqueeze(1)
+        return x.masked_fill(mask.unsqueeze(-1), 0.0).softmax(1)
+
+
+ARGS = (torch.randint(0, 11, (3, 7)), torch.randn(3, 16), torch.rand(3, 7) > 0.5)
+
+
+def _masked() -> tuple[object, dict[str, torch.Tensor]]:
+    return region_of(Masked(), ARGS, [[0, 1], [0], [0, 1]])
+
+
+def test_sizes_that_belong_together_are_found_by_trying() -> None:
+    region, weights = _masked()
+    group = find_sizes(region, weights).group
+    assert group[(0,), 0] == group[(1,), 0] == group[(2,), 0]
+    assert group[(0,), 1] == group[(2,), 1]
+    assert group[(0,), 0] != group[(0,), 1]
+
+
+def test_samples_reach_zero_one_and_more() -> None:
+    region, weights = _masked()
+    shapes = {tuple(s[0].shape) for s in make_samples(region, weights)}
+    assert {(1, 7), (5, 1), (0, 7), (5, 0), (1, 1)} <= shapes
+    assert any(batch > 20 for batch, _ in shapes)
+
+
+def test_recorded_inputs_come_first_and_lend_their_values() -> None:
+    region, weights = _masked()
+    samples = make_samples(region, weights, [ARGS])
+    assert all(torch.equal(a, b) for a, b in zip(samples[0], ARGS))
+    stretched = next(s for s in samples if s[0].shape == (6, 7))
+    assert torch.equal(stretched[0][:3], ARGS[0])
+
+
+def test_integers_stay_in_the_range_that_the_region_takes() -> None:
+    class Small(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.embedding = nn.Embedding(2, 4)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return self.embedding(x)
+
+    region, weights = region_of(Small(), (torch.tensor([0, 1, 1]),), [[0]])
+    samples = make_samples(region, weights)
+    assert samples
+    assert max(int(s[0].max()) for s in samples if s[0].numel()) <= 1
+
+
+def test_samples_where_eager_raises_are_dropped() -> None:
+    class Windows(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return nn.functional.conv1d(x.unsqueeze(1), torch.ones(1, 1, 3)).squeeze(1)
+
+    region, weights = region_of(Windows(), (torch.randn(4, 9),), [[0, 1]])
+    samples = make_samples(region, weights)
+    assert samples
+    assert all(s[0].shape[1] >= 3 for s in samples)
+
+
+def test_running_a_region_is_running_the_module() -> None:
+    module = Masked()
+    region, weights = region_of(module, ARGS, [[0, 1], [0], [0, 1]])
+    assert torch.equal(run_region(region, ARGS, weights)[0], module(*ARGS))
