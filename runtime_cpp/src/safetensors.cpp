@@ -15,6 +15,9 @@ namespace torch2cpp {
 namespace {
 
 constexpr std::size_t kLengthBytes = 8;
+// Where PyTorch's allocator places tensors. Kernels sum in another order elsewhere, so a weight at another
+// address gives other last bits than in eager.
+constexpr std::uintptr_t kAlignment = 64;
 // The CPU has no device index.
 constexpr int32_t kNoIndex = -1;
 
@@ -90,8 +93,7 @@ Tensor Safetensors::get(std::string_view name) const {
   }
   const SafetensorsEntry& entry = found->second;
   char* data = file_->data() + data_start_ + entry.begin;
-  const auto alignment = static_cast<std::uintptr_t>(std::min<int64_t>(element_size(entry.dtype), 8));
-  if (entry.begin == entry.end || reinterpret_cast<std::uintptr_t>(data) % alignment != 0) {
+  if (entry.begin == entry.end || reinterpret_cast<std::uintptr_t>(data) % kAlignment != 0) {
     Tensor copy = empty(entry.sizes, entry.dtype);
     if (entry.begin != entry.end) {
       std::memcpy(copy.data_ptr(), data, entry.end - entry.begin);

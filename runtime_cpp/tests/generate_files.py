@@ -11,6 +11,8 @@ import numpy as np
 import torch
 from safetensors.torch import save, save_file
 
+from torch2cpp.emit.aligned_safetensors import save_aligned
+
 FOLDER = Path(__file__).parent / "data" / "files"
 
 
@@ -39,6 +41,7 @@ def main() -> None:
     weights = {"fc.weight": torch.arange(6.0).reshape(2, 3), "half": torch.tensor([1.5, -2.0], dtype=torch.bfloat16)}
     weights |= {'n\u00e4me "q"': torch.tensor(5), "none": torch.zeros(0, 4), "flag": torch.tensor([True])}
     save_file(weights, FOLDER / "good.safetensors", {"made by": "torch2cpp"})
+    save_aligned(weights, FOLDER / "aligned.safetensors")
     whole = save({"a": torch.arange(4.0), "b": torch.arange(8.0)})
     (FOLDER / "truncated.safetensors").write_bytes(whole[:-10])
     (FOLDER / "short.safetensors").write_bytes(b"\x10\x00\x00")

@@ -30,8 +30,8 @@ class Safetensors {
   // By name, in alphabetical order.
   const std::map<std::string, SafetensorsEntry, std::less<>>& entries() const { return entries_; }
 
-  // A tensor on the mapped memory, which lives as long as the tensor; a copy where the file
-  // places it at an address its dtype cannot have.
+  // A tensor on the mapped memory, which lives as long as the tensor. Where the file places it at another address
+  // than a multiple of 64 bytes, a copy: kernels then give the same bits as on a tensor of PyTorch's own.
   Tensor get(std::string_view name) const;
 
  private:
