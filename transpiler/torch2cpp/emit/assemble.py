@@ -48,7 +48,7 @@ from torch2cpp.hostir.types import (
 def assemble(program: Program, compiled: CompiledRegions, **about: Any) -> ProjectView:
     """Everything the templates need; `about` is what the program does not know (version, options, ...)."""
     layout = lay_out(program)
-    main_file = program.sources[0] if program.sources else ""
+    main_file = next((f.span.file for f in program.entries.values()), "")
     entries = [_method(function_text(f, layout, main_file), layout) for f in program.entries.values()]
     functions = [_method(function_text(f, layout, main_file), layout) for f in program.functions.values()]
     instances, members = _instances(compiled, layout)
@@ -66,7 +66,7 @@ def assemble(program: Program, compiled: CompiledRegions, **about: Any) -> Proje
     return ProjectView(
         namespace=layout.namespace,
         class_name=layout.class_name,
-        sources=tuple(PurePath(s).name for s in program.sources),
+        sources=tuple(PurePath(s).name for s in own_sources(program)),
         objects=tuple(r.cpp_name for r in layout.types.structs),
         structs=tuple(_struct(r, layout.types) for r in _in_order(layout.types)),
         entries=tuple(entries),
@@ -82,6 +82,14 @@ def assemble(program: Program, compiled: CompiledRegions, **about: Any) -> Proje
         backends=tuple(sorted({r.chosen for r in compiled.reports})),
         **about,
     )
+
+
+def own_sources(program: Program) -> list[str]:
+    """The model's own Python files, that of the first entry first; files of torch are left out."""
+    first = next((f.span.file for f in program.entries.values()), "")
+    torch_folder = str(PurePath(torch.__file__).parent)
+    rest = [s for s in program.sources if s != first and not s.startswith(torch_folder)]
+    return [first, *rest]
 
 
 def all_weights(program: Program) -> dict[str, torch.Tensor]:

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from torch2cpp.backends.protocol import CompiledRegions
+from torch2cpp.emit.assemble import own_sources
 from torch2cpp.emit.cpp_types import describe
 from torch2cpp.emit.view_model import ProjectView
 from torch2cpp.hostir.program import REQUIRED, Function, Program
@@ -24,7 +25,7 @@ def manifest(program: Program, compiled: CompiledRegions, view: ProjectView, fil
         "torch2cpp": view.version,
         "torch": torch.__version__,
         "options": view.options,
-        "sources": {Path(s).name: _source_checksum(s) for s in program.sources},
+        "sources": {Path(s).name: _source_checksum(s) for s in own_sources(program)},
         "entries": {name: _signature(f) for name, f in program.entries.items()},
         "state": {c.name: describe(c.type) for c in program.cells if c.scope == "state"},
         "regions": _regions(program, compiled),

@@ -9,9 +9,8 @@ import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from safetensors.torch import save_file
-
 from torch2cpp.backends.protocol import CompiledRegions
+from torch2cpp.emit.aligned_safetensors import save_aligned
 from torch2cpp.emit.assemble import all_weights, assemble
 from torch2cpp.emit.environment import render, shipped
 from torch2cpp.emit.manifest import manifest
@@ -114,9 +113,8 @@ def _write(path: Path, data: bytes) -> None:
 
 def _write_weights(program: Program, path: Path) -> None:
     """Names in order, so that the file is the same every time."""
-    tensors = {name: t.detach().contiguous().clone() for name, t in sorted(all_weights(program).items())}
     fresh = path.with_suffix(".new")
-    save_file(tensors, fresh)
+    save_aligned(dict(sorted(all_weights(program).items())), fresh)
     if path.is_file() and path.read_bytes() == fresh.read_bytes():
         fresh.unlink()
     else:
