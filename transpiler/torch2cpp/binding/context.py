@@ -156,6 +156,12 @@ class Context:
         """A new SSA value at the current place."""
         return Value(next(self._ids), type_, name, self.span)
 
+    def next_id(self) -> int:
+        """Values made from now on have this id or a later one."""
+        n = next(self._ids)
+        self._ids = itertools.count(n)
+        return n
+
     def emit(self, op: Op) -> None:
         """Adds an operation to the current block."""
         self.block.ops.append(op)

@@ -98,6 +98,7 @@ def labelled(cx: Context, name: str, action: Callable[[Label], AbsVal], span: Sp
     """Runs `action` with a label to leave it early; gives the joined value of all its exits."""
     outer = cx.block
     body = Block()
+    since = cx.next_id()
     with cx.label(name) as label:
         end = run_path(cx, body, cx.state, lambda: action(label))
         if end is not None:
@@ -108,7 +109,7 @@ def labelled(cx: Context, name: str, action: Callable[[Label], AbsVal], span: Sp
         raise Terminated
     if len(exits) == 1 and exits[0].block is body:
         return _follow_on(cx, outer, body, exits[0])
-    merged = merge(cx, exits, [[e.value for e in exits]], [name])
+    merged = merge(cx, exits, [[e.value for e in exits]], [name], since=since)
     for e, operands in zip(exits, merged.operands):
         e.block.ops.append(Leave(label.name, tuple(operands), e.span))
     _close_scope(cx, outer, body, label.name, name, merged, span)

@@ -105,6 +105,7 @@ def _run_except(cx: Context, node: cst.Try) -> None:
 
     base = cx.state
     body_block = Block()
+    since = cx.next_id()
     log: set[tuple[Any, str | None]] = set()
     cx.write_logs.append(log)
 
@@ -124,11 +125,17 @@ def _run_except(cx: Context, node: cst.Try) -> None:
         handlers.append(handler)
         if path is not None:
             paths.append(path)
-    _finish(cx, node, body_block, end, handlers, paths)
+    _finish(cx, node, body_block, end, handlers, paths, since)
 
 
 def _finish(
-    cx: Context, node: cst.Try, body_block: Block, end: Exit | None, handlers: list[Handler], paths: list[Exit]
+    cx: Context,
+    node: cst.Try,
+    body_block: Block,
+    end: Exit | None,
+    handlers: list[Handler],
+    paths: list[Exit],
+    since: int,
 ) -> None:
     """Joins the body's end and the handlers'; `else` runs after the body, outside of the handlers' reach."""
     from torch2cpp.binding.context import Terminated
@@ -141,7 +148,7 @@ def _finish(
         raise Terminated
     flags = [[Static(e is end) for e in incoming]]
     needs_flag = node.orelse is not None and end is not None and bool(paths)
-    merged = merge(cx, incoming, flags if needs_flag else [], ["completed"] if needs_flag else [])
+    merged = merge(cx, incoming, flags if needs_flag else [], ["completed"] if needs_flag else [], since=since)
     for path, operands in zip(incoming, merged.operands):
         path.block.ops.append(Yield(tuple(operands), path.span))
     cx.emit(Try(tuple(merged.results), body_block, tuple(handlers), None, cx.span))

@@ -23,15 +23,18 @@ from torch2cpp.binding.values import (
     Func,
     Host,
     InstanceObj,
+    Iter,
     ListObj,
     Meta,
     Native,
     Option,
     Poison,
+    RangeVal,
     Ref,
     Rt,
     RtObj,
     ScopeObj,
+    SliceVal,
     State,
     Static,
     Tensor,
@@ -61,8 +64,10 @@ class Merged:
 
 
 class _Merger:
-    def __init__(self, cx: Context, incoming: list[Exit], loop: Any, unroll: bool) -> None:
+    def __init__(self, cx: Context, incoming: list[Exit], loop: Any, unroll: bool, since: int | None) -> None:
         self.cx, self.incoming, self.loop = cx, incoming, loop
+        #: Values with this id or a later one are defined inside what is left, and must be handed out.
+        self.since = since
         #: The loop to unroll when values of unlike kinds are read.
         self.unroll = loop if unroll else None
         self.results: list[Value] = []
@@ -76,7 +81,7 @@ class _Merger:
     def value(self, vals: list[AbsVal], name: str) -> AbsVal:
         """What remains of one variable with these values on the incoming paths."""
         first = vals[0]
-        if all(v is first or _same(v, first) for v in vals):
+        if all(v is first or _same(v, first) for v in vals) and not self._inner(first):
             return first
         key = tuple(id(v) for v in vals)
         if key not in self.done:
@@ -104,6 +109,36 @@ class _Merger:
             if merged is not None:
                 return merged
         return self._by_type(vals, name)
+
+    def _inner(self, v: AbsVal) -> bool:
+        """Whether a value depends on an SSA value defined inside the construct that is left."""
+        if self.since is None:
+            return False
+        match v:
+            case Tensor() | Host() | Rt():
+                return isinstance(v.operand, Value) and v.operand.id >= self.since
+            case Tup():
+                return any(map(self._inner, v.elems))
+            case Iter():
+                return any(map(self._inner, v.parts)) or self._inner(v.extra)
+            case Bound():
+                return self._inner(v.self)
+            case Choice():
+                return v.tag.id >= self.since
+            case RangeVal() | SliceVal():
+                return any(map(self._inner, (v.start, v.stop, v.step)))
+            case RtObj():
+                return self._inner(v.value)
+            case ListObj():
+                return any(map(self._inner, v.elems))
+            case DictObj():
+                return any(map(self._inner, v.items.values()))
+            case InstanceObj():
+                return any(map(self._inner, v.fields.values()))
+            case ScopeObj():
+                return any(map(self._inner, v.names.values()))
+        message = getattr(v, "message", None)
+        return message is not None and self._inner(message)
 
     @staticmethod
     def _narrowed(path: Exit, v: AbsVal) -> AbsVal:
@@ -299,6 +334,9 @@ class _Merger:
     def _object(self, objs: list[Any], name: str) -> Any:
         first = objs[0]
         match first:
+            case RtObj() if all(isinstance(o, RtObj) for o in objs):
+                value = self.value([o.value for o in objs], name)
+                return RtObj(value, first.site) if isinstance(value, Rt) else None
             case ScopeObj():
                 names: dict[str, AbsVal] = {}
                 for n in dict.fromkeys(k for o in objs for k in o.names):
@@ -329,24 +367,51 @@ class _Merger:
         """Merges the whole states; `extras[k]` are the values of an extra variable, one per path."""
         heaps = [e.state.heap for e in self.incoming]
         merged_extras = [self.value(vals, n) for vals, n in zip(extras, names)]
+        reachable = self._reachable(extras)
         for key in dict.fromkeys(k for h in heaps for k in h):
             present = [h[key] for h in heaps if key in h]
-            if len(present) < len(heaps):
-                if isinstance(key, tuple):
-                    continue  # an attribute known on one path only: it will be read from its cell
-                self.heap[key] = present[0]
-            elif all(o is present[0] for o in present):
-                self.heap[key] = present[0]
-            elif isinstance(key, tuple):
-                if all(_same(o, present[0]) for o in present):
+            if isinstance(key, tuple):
+                # an attribute known on one path only, or as a value of inside: it will be read from its cell
+                known = len(present) == len(heaps) and all(_same(o, present[0]) for o in present)
+                if known and not self._inner_attribute(present[0]):
                     self.heap[key] = present[0]
-            else:
+            elif len(present) < len(heaps):
+                self.heap[key] = present[0]
+            elif all(o is present[0] for o in present) and not self._inner(present[0]):
+                self.heap[key] = present[0]
+            elif key in reachable:
                 self._heap_object(key, present)
-        narrowed = dict(self.incoming[0].state.narrowed)
+        narrowed = {k: v for k, v in self.incoming[0].state.narrowed.items() if not self._inner(v)}
         for e in self.incoming[1:]:
             narrowed = {k: v for k, v in narrowed.items() if e.state.narrowed.get(k) is v}
         state = State(self.heap, narrowed)
         return Merged(state, merged_extras, self.results, self.operands)
+
+    def _inner_attribute(self, v: AbsVal) -> bool:
+        if isinstance(v, Ref):
+            return any(self._inner(e.state.heap.get(v.id)) for e in self.incoming)
+        return self._inner(v)
+
+    def _reachable(self, extras: list[list[AbsVal]]) -> set[Any]:
+        """Heap ids that anything after the join can still see.
+
+        What was there before counts as seen: the evaluator may hold it in the middle of an expression.
+        """
+        seen: set[Any] = set()
+        heaps = [e.state.heap for e in self.incoming]
+        todo: list[Any] = [v for vals in extras for v in vals]
+        todo += [Ref(f.scope) for f in self.cx.frames]
+        todo += [v for h in heaps for k, v in h.items() if isinstance(k, tuple)]
+        todo += [Ref(k) for k in self.cx.state.heap if not isinstance(k, tuple)]
+        while todo:
+            v = todo.pop()
+            if isinstance(v, Ref):
+                if v.id not in seen:
+                    seen.add(v.id)
+                    todo += [h[v.id] for h in heaps if v.id in h]
+                continue
+            todo += _inside_of(v)
+        return seen
 
     def _heap_object(self, key: Any, objs: list[Any]) -> None:
         merged = self._object(objs, getattr(objs[0], "kind", "object"))
@@ -362,6 +427,30 @@ class _Merger:
                 raise Restart
             merged = objs[0]
         self.heap[key] = merged
+
+
+def _inside_of(v: AbsVal) -> list[AbsVal]:
+    """What an abstract value or heap object refers to."""
+    match v:
+        case Tup():
+            return list(v.elems)
+        case Iter():
+            return [*v.parts, v.extra]
+        case Bound():
+            return [v.callee, v.self]
+        case Func():
+            return [Ref(v.scope), *v.defaults.values()] if v.scope is not None else list(v.defaults.values())
+        case ListObj():
+            return list(v.elems)
+        case DictObj():
+            return [*v.items.values(), v.factory]
+        case InstanceObj():
+            return list(v.fields.values())
+        case ScopeObj():
+            return [*v.names.values(), *([Ref(v.parent)] if v.parent is not None else [])]
+        case RangeVal() | SliceVal():
+            return [v.start, v.stop, v.step]
+    return []
 
 
 _UNBOUND = Unbound()
@@ -519,10 +608,12 @@ def merge(
     names: Sequence[str] = (),
     loop: Any = None,
     unroll: bool = False,
+    since: int | None = None,
 ) -> Merged:
     """Joins the paths. The caller adds the terminators and makes the merged state current.
 
     At the head of a loop over known iterations, `loop` is its key: what is carried then remembers it,
-    and with `unroll`, reading values of unlike kinds makes the loop be unrolled.
+    and with `unroll`, reading values of unlike kinds makes the loop be unrolled. `since` is the first
+    value id of inside, where the paths leave a scope or loop.
     """
-    return _Merger(cx, incoming, loop, unroll).all(list(extras), list(names))
+    return _Merger(cx, incoming, loop, unroll, since).all(list(extras), list(names))

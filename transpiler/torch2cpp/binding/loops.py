@@ -67,6 +67,7 @@ def run_loop(cx: Context, plan: LoopPlan) -> None:
 
 
 def _attempt(cx: Context, plan: LoopPlan, base: State, widened: list[Exit]) -> bool:
+    since = cx.next_id()
     entry = Exit(base.copy(), Block(), None, plan.span)
     head = _merge(cx, plan, entry, widened, [])
     params = head.results
@@ -93,7 +94,7 @@ def _attempt(cx: Context, plan: LoopPlan, base: State, widened: list[Exit]) -> b
     for path, operands in zip(backs, columns):
         path.block.ops.append(Continue(tuple(operands), path.span))
     cx.block.ops.extend(entry.block.ops)
-    _finish(cx, plan, body_block, head, breaks, columns[len(backs) :], base, widened)
+    _finish(cx, plan, body_block, head, breaks, columns[len(backs) :], base, widened, since)
     return True
 
 
@@ -106,6 +107,7 @@ def _finish(
     break_columns: list[list[Operand]],
     base: State,
     widened: list[Exit],
+    since: int,
 ) -> None:
     inits = tuple(head.operands[0])
     if plan.over is not None:
@@ -118,7 +120,7 @@ def _finish(
     if not breaks:
         cx.emit(Loop((), inits, body, None, plan.span))
         raise Terminated
-    out = merge(cx, breaks)
+    out = merge(cx, breaks, since=since)
     for path, operands in zip(breaks, out.operands):
         path.block.ops.append(Break(tuple(operands), path.span))
     cx.emit(Loop(tuple(out.results), inits, body, None, plan.span))

@@ -360,3 +360,44 @@ def walk(block: Block) -> Iterator[Op]:
         yield op
         for inner in blocks(op):
             yield from walk(inner)
+
+
+def falls_through(block: Block) -> bool:
+    """Whether control can reach the end of a block without a terminator there.
+
+    A block also ends in an `If` both of whose arms leave, in a loop that is never broken out of, and
+    the like: nothing follows these.
+    """
+    return not block.ops or not _leaves_for_good(block.ops[-1])
+
+
+def _leaves_for_good(op: Op) -> bool:
+    match op:
+        case Yield() | Continue() | Break() | Leave() | Return() | Raise():
+            return True
+        case If():
+            return not any(_hands_back(arm) for arm in (op.then, op.orelse))
+        case Loop():
+            return op.over is None and not _breaks(op.body)
+        case Scope():
+            left = any(isinstance(x, Leave) and x.label == op.label for x in walk(op.body))
+            return not left and not falls_through(op.body)
+        case Try():
+            return not any(_hands_back(b) for b in (op.body, *(h.body for h in op.handlers)))
+        case _:
+            return False
+
+
+def _hands_back(block: Block) -> bool:
+    """Whether a block ends by giving its values to the operation it belongs to."""
+    return falls_through(block) or isinstance(block.ops[-1], Yield)
+
+
+def _breaks(block: Block) -> bool:
+    """Whether a loop's body breaks out of that loop."""
+    for op in block.ops:
+        if isinstance(op, Break):
+            return True
+        if not isinstance(op, Loop) and any(_breaks(b) for b in blocks(op)):
+            return True
+    return False

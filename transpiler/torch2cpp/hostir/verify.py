@@ -37,6 +37,7 @@ from torch2cpp.hostir.ops import (
     Yield,
     leaves,
     operands,
+    falls_through,
     results,
     values_in,
 )
@@ -186,7 +187,7 @@ class _Checker:
     def block(self, block: Block, outer: set[Value], place: _Place, owner: object) -> None:
         scope = set(outer)
         self.define(block.params, scope, owner)
-        if not block.ops or not isinstance(block.ops[-1], TERMINATORS):
+        if falls_through(block):
             self.report("V003", "a block does not end in a terminator", block.ops[-1] if block.ops else owner)
         for i, op in enumerate(block.ops):
             if isinstance(op, TERMINATORS) and i < len(block.ops) - 1:
