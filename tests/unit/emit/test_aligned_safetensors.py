@@ -36,7 +36,7 @@ def test_reads_back_and_lies_at_aligned_addresses(tmp_path: Path) -> None:
 
 
 def test_refuses_what_the_format_cannot_hold(tmp_path: Path) -> None:
-    with pytest.raises(TypeError, match="'c': safetensors has no torch.complex128"):
+    with pytest.raises(TypeError, match=r"'c': safetensors has no torch\.complex128"):
         save_aligned({"c": torch.zeros(1, dtype=torch.complex128)}, tmp_path / "w")
     with pytest.raises(ValueError, match="cannot be named '__a'"):
         save_aligned({"__a": torch.zeros(1)}, tmp_path / "w")
