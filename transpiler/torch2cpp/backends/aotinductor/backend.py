@@ -181,16 +181,18 @@ def _compile(distinct: DistinctRegion, ctx: Context) -> _Compiled:
     example = pick_example(region, ctx.samples.get(distinct.name, ()))
     safety = ctx.safety.get(distinct.name, "fast")
 
-    def run(threads: int | None) -> tuple[Generated, Requirements]:
+    def run(threads: int) -> tuple[Generated, Requirements]:
         program = export(region, ctx.weights, example)
         made = generate(program, safety, threads)
         return made, requirements(program)
 
-    made, needs = run(None)
+    threads = torch.get_num_threads()
+    made, needs = run(threads)
     if raises_in_parallel(made.wrapper):
         # An exception inside a parallel section would end the program.
-        made, needs = run(1)
-    return _Compiled(rewrite(made.wrapper), needs, made.flags, made.definitions)
+        threads = 1
+        made, needs = run(threads)
+    return _Compiled(rewrite(made.wrapper, threads), needs, made.flags, made.definitions)
 
 
 def _class_text(region: DistinctRegion, view: Interface, made: _Compiled, fallback: Interface | None) -> str:

@@ -32,8 +32,8 @@ class Generated:
     definitions: tuple[str, ...]
 
 
-def inductor_options(safety: Safety, threads: int | None) -> dict[str, Any]:
-    """Inductor's settings; `threads` None means as many as torch uses."""
+def inductor_options(safety: Safety, threads: int) -> dict[str, Any]:
+    """Inductor's settings; kernels use at most so many threads."""
     options: dict[str, Any] = {
         "aot_inductor.package_cpp_only": True,
         "aot_inductor.dynamic_linkage": False,
@@ -46,15 +46,14 @@ def inductor_options(safety: Safety, threads: int | None) -> dict[str, Any]:
         "cpp_cache_precompile_headers": False,
         # A cached result would come without its guards.
         "force_disable_caches": True,
+        "cpp.threads": threads,
     }
-    if threads is not None:
-        options["cpp.threads"] = threads
     if safety == "safe":
         options |= {"inplace_buffers": False, "allow_buffer_reuse": False}
     return options
 
 
-def generate(program: torch.export.ExportedProgram, safety: Safety, threads: int | None = None) -> Generated:
+def generate(program: torch.export.ExportedProgram, safety: Safety, threads: int) -> Generated:
     """Runs Inductor. Raises NotExportable with its reason."""
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")

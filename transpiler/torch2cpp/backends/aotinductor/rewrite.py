@@ -33,8 +33,11 @@ class RegionCode:
     constants: tuple[int, ...]
 
 
-def rewrite(wrapper: str) -> RegionCode:
-    """Cuts the text apart. Raises NotExportable where it holds what is not known here."""
+def rewrite(wrapper: str, threads: int) -> RegionCode:
+    """Cuts the text apart; `threads` is the number of threads Inductor generated it for.
+
+    Raises NotExportable where it holds what is not known here.
+    """
     start, end = wrapper.find(_RUN_START), wrapper.find(_RUN_END)
     if start < 0 or end < 0:
         raise NotExportable("Inductor's code has another form than expected")
@@ -50,7 +53,7 @@ def rewrite(wrapper: str) -> RegionCode:
         raise NotExportable(_needs_executor(run))
     cached = "\n".join(re.findall(r"^CACHE_TORCH_\w+\(\w+\);$", wrapper, re.MULTILINE))
     constants = _constants(wrapper, run)
-    return RegionCode(cached, _limited_threads(kernels).strip("\n"), _plain_run(run).strip("\n"), constants)
+    return RegionCode(cached, _limited_threads(kernels, threads).strip("\n"), _plain_run(run).strip("\n"), constants)
 
 
 def raises_in_parallel(wrapper: str) -> bool:
@@ -66,12 +69,13 @@ def _local_kernels(text: str) -> str:
     return out
 
 
-def _limited_threads(text: str) -> str:
-    """The machine that compiles says how many threads at most; the program may run with fewer."""
+def _limited_threads(text: str, threads: int) -> str:
+    """Each thread has its place in arrays of that many; the program may run with fewer threads, never with more."""
     return re.sub(
-        r"#pragma omp parallel num_threads\((\d+)\)",
-        r"#pragma omp parallel num_threads(std::min(\1, omp_get_max_threads()))",
+        r"#pragma omp parallel(?: num_threads\(\d+\))?$",
+        f"#pragma omp parallel num_threads(std::min({threads}, omp_get_max_threads()))",
         text,
+        flags=re.MULTILINE,
     )
 
 
