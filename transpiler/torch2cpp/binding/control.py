@@ -140,15 +140,29 @@ def _close_scope(
 
 def _tail_depth(ops: list[Any], label: str) -> int:
     """How deep ifs would nest if the scope became ifs; a large number if it cannot."""
+    if not _ends(ops):
+        return 99
     for i, op in enumerate(ops):
         if isinstance(op, If) and _leaves(op, label):
-            if op.results:
-                return 99
             rest = ops[i + 1 :]
-            return 1 + max(_tail_depth(_arm(arm, rest), label) for arm in (op.then, op.orelse))
+            arms = (op.then, op.orelse)
+            twice = bool(rest) and all(isinstance(arm.ops[-1], Yield) for arm in arms if arm.ops)
+            if op.results or twice or not all(_ends(arm.ops) for arm in arms):
+                return 99
+            return 1 + max(_tail_depth(_arm(arm, rest), label) for arm in arms)
         if not isinstance(op, If | Leave) and _leaves(op, label):
             return 99
     return 0
+
+
+def _ends(ops: list[Any]) -> bool:
+    """Whether operations have their terminator already, and do not wait for that of an outer label."""
+    if not ops:
+        return False
+    last = ops[-1]
+    if isinstance(last, If):
+        return not any(arm.ops and isinstance(arm.ops[-1], Yield) for arm in (last.then, last.orelse))
+    return isinstance(last, TERMINATORS)
 
 
 def _leaves(op: Any, label: str) -> bool:
