@@ -13,6 +13,7 @@ from torch2cpp.binding.calls import call, find_method
 from torch2cpp.binding.choices import distribute, distributes, option_value
 from torch2cpp.binding.context import Context, Restart
 from torch2cpp.binding.convert import describe, from_operand, resolve, to_operand
+from torch2cpp.binding.literal_sets import LiteralSet
 from torch2cpp.binding.optional import held_or_raise
 from torch2cpp.binding.values import (
     AbsVal,
@@ -119,7 +120,7 @@ def _static_attribute(cx: Context, obj: AbsVal, value: Any, name: str) -> AbsVal
         from torch2cpp.binding.strings import string_method
 
         return _or_missing(string_method(cx, Static(value), name), "str", name)
-    if type(value) in (list, dict, set, tuple, frozenset):
+    if type(value) in (list, dict, set, LiteralSet, tuple, frozenset):
         from torch2cpp.binding.container_methods import method
 
         found = method(cx, obj, name)
@@ -170,8 +171,12 @@ def _instance_attribute(cx: Context, obj: AbsVal, o: InstanceObj, name: str) -> 
 
 def _struct_attribute(cx: Context, obj: AbsVal, o: Rt, name: str) -> AbsVal:
     assert isinstance(o.type, StructType)
-    cls = next(c for c in cx.facts.structs if c.__name__ == o.type.name)
+    cls = cx.struct_key(o.type.name)
     fields = cx.facts.structs[cls]
+    if not isinstance(cls, type):
+        from torch2cpp.binding.struct_dicts import method as dict_method
+
+        return _or_missing(dict_method(cx, o, name), "dict", name)
     if name in fields:
         value = cx.host("struct.get", o.operand, name, type_=fields[name], label=name)
         example = cx.facts.examples.get((cls, name))
@@ -251,7 +256,7 @@ def set_attribute(cx: Context, obj: AbsVal, name: str, value: AbsVal) -> None:
                 return
             model_state.store_attribute(cx, o.value, name, value)
         case Rt() if isinstance(o.type, StructType):
-            _set_struct(cx, o, name, value)
+            _set_struct(cx, obj, o, name, value)
         case _:
             t = operators.tensor_of(cx, o)
             if t is not None and name in ("requires_grad", "grad"):
@@ -261,11 +266,15 @@ def set_attribute(cx: Context, obj: AbsVal, name: str, value: AbsVal) -> None:
             cx.refuse("T2C176", f"attribute {name!r} of {describe(cx, obj)} is assigned", "keep it in an object")
 
 
-def _set_struct(cx: Context, o: Rt, name: str, value: AbsVal) -> None:
+def _set_struct(cx: Context, obj: AbsVal, o: Rt, name: str, value: AbsVal) -> None:
     from torch2cpp.binding.objects import widen_field
 
     assert isinstance(o.type, StructType)
-    cls = next(c for c in cx.facts.structs if c.__name__ == o.type.name)
+    cls = cx.struct_key(o.type.name)
+    setter = inspect.getattr_static(cls, name, None)
+    if isinstance(setter, property) and setter.fset is not None:
+        call(cx, Static(setter.fset), [obj, value], {})
+        return
     t = widen_field(cx, cls, name, value)
     cx.effect("struct.set", o.operand, name, to_operand(cx, value, t))
 

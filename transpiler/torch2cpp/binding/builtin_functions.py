@@ -205,17 +205,26 @@ def _dict(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
     return ref
 
 
-@_builtin(set, frozenset)
+@_builtin(set, static=False)
 def _set(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
     from torch2cpp.binding.comprehensions import consume
     from torch2cpp.binding.container_methods import set_add
     from torch2cpp.binding.containers import new_set
+    from torch2cpp.binding.literal_sets import make_set
 
     site = cx.site(None)
+    if all_static(args, kwargs) and not any(id(a.value) in cx.facts.state_objects for a in args):
+        known = operators.static_call(cx, set, *(a.value for a in args))
+        return make_set(cx, known.value, site)
     ref = new_set(cx, [], site)
     if args:
         consume(cx, args[0], lambda x: set_add(cx, ref, x), site)
     return ref
+
+
+@_builtin(frozenset)
+def _frozenset(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
+    return _set(cx, args, kwargs)
 
 
 # Queries -----------------------------------------------------------------------------------------
@@ -531,15 +540,15 @@ def _copy(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
 
 @_builtin(collections.deque, static=False)
 def _deque(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
+    from torch2cpp.binding.container_methods import list_extend
     from torch2cpp.binding.containers import new_list
-    from torch2cpp.binding.iteration import known_items
 
     if len(args) > 1 or any(not (isinstance(v, Static) and v.value is None) for v in kwargs.values()):
         cx.refuse("T2C200", "deque with maxlen", "drop the oldest item with popleft")
-    items = known_items(cx, args[0]) if args else []
-    if items is None:
-        cx.refuse("T2C200", "deque of a run-time list", "append the items one by one")
-    return new_list(cx, items, cx.site(None), "deque")
+    ref = new_list(cx, [], cx.site(None), "deque")
+    if args:
+        list_extend(cx, ref, args[0])
+    return ref
 
 
 @_builtin(collections.defaultdict, static=False)

@@ -13,6 +13,7 @@ import libcst as cst
 import torch
 
 from torch2cpp.binding.choices import distributes
+from torch2cpp.binding import recursion
 from torch2cpp.binding.context import CallSite, Context, Frame, Label
 from torch2cpp.binding.control import branch, labelled
 from torch2cpp.binding.convert import describe, resolve
@@ -36,9 +37,6 @@ from torch2cpp.binding.values import (
 from torch2cpp.binding.variables import local_names
 from torch2cpp.frontend.source import NoSource, parse_function
 from torch2cpp.hostir.types import StructType
-
-#: Nesting of interpreted calls beyond which a program counts as recursive without end.
-MAX_DEPTH = 60
 
 
 @distributes
@@ -222,43 +220,44 @@ def _call_func(cx: Context, f: Func, args: list[AbsVal], kwargs: dict[str, AbsVa
 
 def interpret(cx: Context, f: _Callee, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
     """Binds the arguments and runs the body; gives the joined value of all its returns."""
-    from torch2cpp.binding.expressions import evaluate
-    from torch2cpp.binding.statements import run_body
     from torch2cpp.binding.variables import use
 
-    if len(cx.frames) > MAX_DEPTH:
-        cx.refuse(
-            "T2C174",
-            f"{f.name} calls itself to a depth that depends on data",
-            "use a loop with an explicit stack",
-        )
     names = bind_arguments(cx, f, args, kwargs)
-    scope = cx.new_scope(names, f.scope)
+    if recursion.is_recursive(cx, f):
+        return recursion.call_function(cx, f, names, args[0] if args else None)
     span = cx.span
 
     def body(label: Label) -> AbsVal:
-        frame = Frame(
-            f.name,
-            scope,
-            f.globals,
-            f.source,
-            label,
-            owner=f.owner,
-            first=args[0] if args else None,
-            local_names=local_names(f.node),
-            node=f.node,
-        )
-        cx.frames.append(frame)
-        try:
-            if isinstance(f.node, cst.Lambda):
-                return evaluate(cx, f.node.body)
-            run_body(cx, f.node.body)
-            return NONE
-        finally:
-            cx.frames.pop()
+        return run_function(cx, f, names, args[0] if args else None, label)
 
     with cx.at(CallSite(span, f.name)):
         return use(cx, labelled(cx, f.name.rpartition(".")[2].strip("<>"), body, span))
+
+
+def run_function(cx: Context, f: Any, names: dict[str, AbsVal], first: AbsVal, label: Label) -> AbsVal:
+    """Runs a function's body with its arguments bound; its returns leave `label`."""
+    from torch2cpp.binding.expressions import evaluate
+    from torch2cpp.binding.statements import run_body
+
+    frame = Frame(
+        f.name,
+        cx.new_scope(names, f.scope),
+        f.globals,
+        f.source,
+        label,
+        owner=f.owner,
+        first=first,
+        local_names=local_names(f.node),
+        node=f.node,
+    )
+    cx.frames.append(frame)
+    try:
+        if isinstance(f.node, cst.Lambda):
+            return evaluate(cx, f.node.body)
+        run_body(cx, f.node.body)
+        return NONE
+    finally:
+        cx.frames.pop()
 
 
 def bind_arguments(
@@ -311,7 +310,8 @@ def find_method(cx: Context, obj: AbsVal, name: str) -> AbsVal | None:
     if isinstance(o, InstanceObj):
         cls = o.cls
     elif isinstance(o, Rt) and isinstance(o.type, StructType):
-        cls = next((c for c in cx.facts.structs if c.__name__ == o.type.name), None)
+        key = cx.struct_key(o.type.name)
+        cls = key if isinstance(key, type) else None
     elif isinstance(o, Tup) and o.cls is not None:
         cls = o.cls
     elif isinstance(o, Static) and not isinstance(o.value, type | types.ModuleType | torch.Tensor):

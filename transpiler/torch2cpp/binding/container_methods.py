@@ -11,6 +11,7 @@ from torch2cpp.binding.context import Context
 from torch2cpp.binding.convert import describe, resolve
 from torch2cpp.binding.dict_methods import DICT, READING_DICT, SET, set_add
 from torch2cpp.binding.list_methods import DEQUE, LIST, READING, Handler, list_append, list_extend, static_value
+from torch2cpp.binding.literal_sets import LiteralSet, make_run_time_set, make_set
 from torch2cpp.binding.reductions import reduce_items
 from torch2cpp.binding.sorting import sorted_list
 from torch2cpp.binding.values import AbsVal, DictObj, ListObj, Native, Rt, Static, Tup
@@ -75,6 +76,8 @@ def _static_method(cx: Context, value: Any, name: str) -> Native | None:
         if isinstance(value, kind) and name in names:
 
             def change(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
+                if isinstance(value, LiteralSet):
+                    make_run_time_set(cx, value)
                 make_state(cx, value)
                 cx.refuse(
                     "T2C236",
@@ -103,7 +106,8 @@ def _reading(value: Any, name: str) -> Callable[..., AbsVal]:
         if all(a is not None for a in (*known, *named.values())):
             positional = [a.value for a in known if a is not None]
             keywords = {k: a.value for k, a in named.items() if a is not None}
-            return operators.static_call(cx, lambda: getattr(value, name)(*positional, **keywords))
+            out = operators.static_call(cx, lambda: getattr(value, name)(*positional, **keywords))
+            return make_set(cx, out.value, cx.site(None)) if isinstance(out.value, set) else out
         if name not in run_time:
             kind = type(value).__name__
             cx.refuse("T2C237", f"{name}() of a {kind} of the model on run-time values", "write it as a loop")

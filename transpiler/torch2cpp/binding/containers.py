@@ -43,7 +43,7 @@ from torch2cpp.binding.values import (
     Tup,
     fresh_id,
 )
-from torch2cpp.hostir.types import BOOL, INT, NEVER, STR, DictType, ListType, SetType, Type, join
+from torch2cpp.hostir.types import BOOL, INT, NEVER, STR, DictType, ListType, SetType, StructType, Type, join
 
 MutableSeq = (list, tuple)
 
@@ -119,8 +119,7 @@ def make_run_time(cx: Context, v: AbsVal) -> None:
     if isinstance(obj, ListObj):
         widen_list(cx, cx.state, obj, None)
     elif isinstance(obj, DictObj):
-        widen_dict(cx, cx.state, obj)
-        raise Restart
+        dict_must_be_run_time(cx, obj)
     elif isinstance(obj, Tup):
         for e in obj.elems:
             make_run_time(cx, e)
@@ -130,9 +129,26 @@ def make_run_time(cx: Context, v: AbsVal) -> None:
         make_struct(cx, obj)
 
 
+def dict_must_be_run_time(cx: Context, obj: DictObj) -> None:
+    """A dict goes into a run-time container: with known string keys it is a struct, else a run-time dict."""
+    if obj.items and all(isinstance(k, str) for k in obj.items) and obj.site not in cx.facts.containers:
+        from torch2cpp.binding.objects import make_struct
+
+        make_struct(cx, obj)
+    widen_dict(cx, cx.state, obj)
+    raise Restart
+
+
 def new_dict(cx: Context, items: list[tuple[AbsVal, AbsVal]], site: Any, factory: AbsVal = None) -> AbsVal:
     """A new dict."""
     fact = cx.facts.containers.get(site)
+    if site in cx.facts.structs:
+        from torch2cpp.binding.objects import new_struct
+
+        made = new_struct(cx, site)
+        for k, v in items:
+            set_item(cx, made, k, v)
+        return made
     ref = Ref(fresh_id())
     if fact is None:
         cx.state.heap[ref.id] = DictObj({}, site, factory)
@@ -377,7 +393,11 @@ def _dict_item(cx: Context, ref: AbsVal, d: DictObj, key: AbsVal) -> AbsVal:
 
 
 def _rt_item(cx: Context, o: Rt, index: AbsVal) -> AbsVal:
+    from torch2cpp.binding import struct_dicts
+
     match o.type:
+        case StructType() if struct_dicts.is_dict(cx, o):
+            return struct_dicts.get_item(cx, o, index)
         case ListType():
             return _rt_list_item(cx, o, index)
         case DictType():
@@ -455,6 +475,10 @@ def set_item(cx: Context, obj: AbsVal, index: AbsVal, value: AbsVal) -> None:
             _set_rt_list(cx, obj, o, index, value)
         case Rt() if isinstance(o.type, DictType):
             _set_rt_dict(cx, obj, o, index, value)
+        case Rt() if isinstance(o.type, StructType) and not isinstance(cx.struct_key(o.type.name), type):
+            from torch2cpp.binding.struct_dicts import set_item as set_struct_item
+
+            set_struct_item(cx, o, index, value)
         case _:
             from torch2cpp.binding.calls import call_method_if_any
 
@@ -620,6 +644,8 @@ def contains(cx: Context, obj: AbsVal, item: AbsVal) -> AbsVal:
             return cx.scalar(f"{kind}.contains", o.operand, to_operand(cx, item, key), type_=BOOL)
         case DictObj() if isinstance(item, Static):
             return Static(item.value in o.items)
+        case Rt() if isinstance(o.type, StructType) and not isinstance(cx.struct_key(o.type.name), type):
+            return any_equal(cx, [Static(k) for k in cx.facts.structs[cx.struct_key(o.type.name)]], item)
         case Static(value) if isinstance(value, dict | torch.nn.ModuleDict):
             return any_equal(cx, [Static(k) for k in value], item)
         case Static(value) if isinstance(value, set | frozenset | range):

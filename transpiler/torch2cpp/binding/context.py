@@ -50,10 +50,13 @@ class Facts:
     state_examples: dict[tuple[str, str], Any] = field(default_factory=dict)
     #: Free size -> better hints.
     hints: dict[Any, tuple[int, ...]] = field(default_factory=dict)
-    #: User classes whose objects are run-time structs -> field types.
-    structs: dict[type, dict[str, Type]] = field(default_factory=dict)
-    #: Functions that became IR functions (recursion) -> result type.
-    functions: dict[Any, Type] = field(default_factory=dict)
+    #: User classes (or places of dict displays) whose objects are run-time structs -> field types.
+    structs: dict[Any, dict[str, Type]] = field(default_factory=dict)
+    #: Functions that became IR functions (recursion): name -> parameter types, name -> result type.
+    recursive: set[Any] = field(default_factory=set)
+    function_params: dict[str, list[Type]] = field(default_factory=dict)
+    function_results: dict[str, Type] = field(default_factory=dict)
+    function_names: dict[Any, str] = field(default_factory=dict)
     #: Buffers and tensors of the model that are written: state, by weight name.
     written_weights: set[str] = field(default_factory=set)
     #: Those among them whose size changes.
@@ -109,8 +112,12 @@ class Frame:
 class Context:
     """The state of one round of binding."""
 
+    #: Static arguments of a recursive function -> its name. The same in every round.
+    function_names: dict[Any, str]
+
     def __init__(self, facts: Facts, weight_names: dict[int, str], module_paths: dict[int, str]) -> None:
         self.facts = facts
+        self.function_names = facts.function_names
         #: id(tensor) -> its name in weights.safetensors
         self.weight_names = weight_names
         #: id(module) -> dotted path
@@ -127,7 +134,8 @@ class Context:
         self.span: Span = NOWHERE
         #: Kind of each source line reached: (file, line) -> {"static", "host", "tensor"}
         self.line_kinds: dict[tuple[str, int], set[str]] = {}
-        self.functions: dict[Any, Any] = {}
+        #: Functions of the IR bound in this round, by name.
+        self.functions: dict[str, Any] = {}
         self._ids = itertools.count(1)
         self._sites: dict[Any, int] = {}
         self.keep: list[Any] = []  # keeps objects alive whose id() is used as a key
@@ -288,6 +296,10 @@ class Context:
     def frame(self) -> Frame:
         return self.frames[-1]
 
+    def struct_key(self, name: str) -> Any:
+        """The class (or place of a dict display) behind a struct's name."""
+        return next(k for k in self.facts.structs if struct_name(k) == name)
+
     def function_node(self) -> Any:
         """The definition of the running function."""
         return self.frame.node
@@ -330,7 +342,8 @@ class Context:
             )
             self.keep.append(tensor)
         name = self.weight_names[key]
-        self.weights[name] = tensor.detach()
+        # requires_grad stays: eager's matmul picks its kernel by it, even under no_grad
+        self.weights[name] = tensor
         if name in self.facts.written_weights:
             from torch2cpp.binding.model_state import written_tensor
 
@@ -339,6 +352,13 @@ class Context:
             return state
         dims: tuple[Dim, ...] = tuple(tensor.shape)
         return Tensor(WeightRef(name, TensorType(tensor.dtype, tuple(tensor.shape))), Meta(tensor.dtype, dims))
+
+
+def struct_name(key: Any) -> str:
+    """The struct of a user class, or of the dicts made at one place."""
+    if isinstance(key, type):
+        return key.__name__
+    return f"Dict{key[2]}_{key[3]}"
 
 
 @dataclass(frozen=True)

@@ -256,7 +256,7 @@ def _mapping(cx: Context, items: list[tuple[Any, AbsVal]], want: Type) -> Operan
             return cx.host("dict.new", *flat, type_=want)
         case StructType():
             names = tuple(n for n, _ in items)
-            fields = cx.facts.structs[next(c for c in cx.facts.structs if c.__name__ == want.name)]
+            fields = cx.facts.structs[cx.struct_key(want.name)]
             values = [to_operand(cx, x, fields[n]) for n, x in items]
             return cx.host("struct.new", want.name, names, *values, type_=want)
     raise NoType(f"a mapping as {want}")

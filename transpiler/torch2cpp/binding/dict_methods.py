@@ -20,6 +20,7 @@ from torch2cpp.binding.control import branch
 from torch2cpp.binding.convert import NoType, describe, from_operand, resolve, static_type, to_operand
 from torch2cpp.binding.joins import widen_dict
 from torch2cpp.binding.list_methods import Handler, arity, message_of, raise_if, static_value
+from torch2cpp.binding.literal_sets import LiteralSet, make_run_time_set
 from torch2cpp.binding.values import NONE, AbsVal, DictObj, Host, Iter, Rt, Static, Tup
 from torch2cpp.hostir.types import DictType, ListType, SetType
 
@@ -258,6 +259,8 @@ def set_add(cx: Context, ref: AbsVal, value: AbsVal) -> None:
     if isinstance(o, Static):
         from torch2cpp.binding.model_state import make_state
 
+        if isinstance(o.value, LiteralSet):
+            make_run_time_set(cx, o.value)
         make_state(cx, o.value)
         cx.refuse("T2C236", f"{describe(cx, o)} is changed", "make the set with set() inside the deployed code")
     assert isinstance(o, Rt) and isinstance(o.type, SetType)

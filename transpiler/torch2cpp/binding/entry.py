@@ -11,7 +11,7 @@ import torch
 
 from torch2cpp.binding.aten import NoOverload
 from torch2cpp.binding.calls import _unwrapped
-from torch2cpp.binding.context import Context, Exit, Facts, Frame, Restart, Terminated
+from torch2cpp.binding.context import Context, Exit, Facts, Frame, Restart, Terminated, struct_name
 from torch2cpp.binding.control import run_path
 from torch2cpp.binding.convert import NoType, describe, to_operand
 from torch2cpp.binding.joins import _inside, type_in
@@ -262,7 +262,10 @@ def _program(cx: Context, model: Any, functions: dict[str, Function], name: str 
     class_name = model.__name__ if inspect.isfunction(model) else type(model).__name__
     used = _used_weights(cx, functions)
     structs = {
-        StructType(c.__name__): Struct(c.__name__, dict(fields)) for c, fields in cx.facts.structs.items()
+        StructType(struct_name(k)): Struct(
+            struct_name(k), dict(fields), kind="object" if isinstance(k, type) else "dict"
+        )
+        for k, fields in cx.facts.structs.items()
     }
     files = dict.fromkeys(file for file, _ in cx.line_kinds)
     program = Program(

@@ -111,10 +111,11 @@ def _list(cx: Context, node: cst.List) -> AbsVal:
 @handles(cst.Set)
 def _set(cx: Context, node: cst.Set) -> AbsVal:
     from torch2cpp.binding.containers import new_set
+    from torch2cpp.binding.literal_sets import make_set
 
     elems = [evaluate(cx, e.value) for e in node.elements]
     if all(isinstance(e, Static) for e in elems):
-        return Static({e.value for e in elems})
+        return make_set(cx, [e.value for e in elems], cx.site(node))
     return new_set(cx, elems, cx.site(node))
 
 

@@ -169,6 +169,10 @@ def _rt_items(cx: Context, o: Rt) -> Items:
             return _rt_items(cx, Rt(keys, keys.type))
         case SetType():
             cx.refuse("T2C165", "iteration over a set, whose order is not defined", "iterate over sorted(the set)")
+    from torch2cpp.binding import struct_dicts
+
+    if struct_dicts.is_dict(cx, o):
+        return _known([Static(k) for k in cx.facts.structs[cx.struct_key(o.type.name)]])  # type: ignore[union-attr]
     cx.refuse("T2C164", f"iteration over {describe(cx, o)}", "iterate over lists, dicts, ranges or tensors")
 
 

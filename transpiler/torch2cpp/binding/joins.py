@@ -549,12 +549,9 @@ def list_type(cx: Context, state: State, obj: ListObj) -> Type | None:
 
 def _as_runtime(cx: Context, v: AbsVal) -> AbsVal:
     """An element put into a run-time container must be run-time itself if it is mutable."""
-    obj = resolve(cx, v)
-    if isinstance(obj, ListObj):
-        widen_list(cx, cx.state, obj, None)
-    if isinstance(obj, Tup):
-        for e in obj.elems:
-            _as_runtime(cx, e)
+    from torch2cpp.binding.containers import make_run_time
+
+    make_run_time(cx, v)
     return v
 
 

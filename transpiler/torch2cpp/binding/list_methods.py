@@ -323,7 +323,7 @@ def _index(cx: Context, ref: AbsVal, args: list[AbsVal], kwargs: dict[str, AbsVa
     if len(args) > 1:
         if elems is None or not all(isinstance(a, Static) for a in args[1:]):
             cx.refuse("T2C232", "index() in a part of a run-time list", "take the slice first")
-        part = slice(*(a.value for a in args[1:]))
+        part = slice(args[1].value, args[2].value if len(args) > 2 else None)
         start = part.indices(len(elems))[0]
         inner = _position(cx, ref, o, elems[part], args[0])
         return operators.binary(cx, "+", inner, Static(start))

@@ -9,16 +9,20 @@ import types
 from typing import Any
 
 from torch2cpp.binding.choices import distributes
-from torch2cpp.binding.context import Context, Restart
+from torch2cpp.binding.context import Context, Restart, struct_name
 from torch2cpp.binding.control import branch
 from torch2cpp.binding.convert import NoType, SCALARS, describe, resolve, type_of
 from torch2cpp.binding.values import (
     AbsVal,
+    DictObj,
     Host,
     InstanceObj,
     Ref,
+    Rt,
+    RtObj,
     Static,
     Tup,
+    Unbound,
     fresh_id,
 )
 from torch2cpp.hostir.types import NEVER, StructType, Type, join
@@ -40,8 +44,11 @@ def instantiate(cx: Context, cls: type, args: list[AbsVal], kwargs: dict[str, Ab
         if _all_static(args, kwargs):
             return _run_for_real(cx, cls, args, kwargs)
         cx.refuse("T2C180", f"{cls.__qualname__} objects are made at run time", "use plain Python classes")
-    ref = Ref(fresh_id())
-    cx.state.heap[ref.id] = InstanceObj(cls, {}, cx.site(None))
+    if cls in cx.facts.structs:
+        ref = new_struct(cx, cls)
+    else:
+        ref = Ref(fresh_id())
+        cx.state.heap[ref.id] = InstanceObj(cls, {}, cx.site(None))
     if dataclasses.is_dataclass(cls) and not isinstance(cls.__dict__.get("__init__"), types.FunctionType) or (
         dataclasses.is_dataclass(cls) and _generated_init(cls)
     ):
@@ -132,36 +139,62 @@ def _dataclass_init(cx: Context, ref: Ref, cls: Any, args: list[AbsVal], kwargs:
             cx.raise_(TypeError, f"{cls.__name__}.__init__() missing 1 required positional argument: '{f.name}'")
     ordered = {f.name: values[f.name] for f in dataclasses.fields(cls) if f.name in values}
     obj = cx.state.heap[ref.id]
-    cx.write(ref.id, InstanceObj(cls, ordered, obj.site))
+    if isinstance(obj, RtObj):
+        from torch2cpp.binding.attributes import set_attribute
+
+        for name, value in ordered.items():
+            set_attribute(cx, ref, name, value)
+    else:
+        cx.write(ref.id, InstanceObj(cls, ordered, obj.site))
     call_method_if_any(cx, ref, "__post_init__", [])
 
 
 # Run-time structs --------------------------------------------------------------------------------
 
 
-def make_struct(cx: Context, obj: InstanceObj) -> None:
-    """Objects of this class must be run-time structs: learnt once, then binding starts again."""
-    cx.refuse(
-        "T2C181",
-        f"a {obj.cls.__name__} is stored in a run-time container",
-        "store tuples of tensors and numbers",
-    )
+def make_struct(cx: Context, obj: InstanceObj | DictObj) -> None:
+    """Objects of this class (dicts made at this place) must be run-time structs: binding starts again."""
+    key = obj.cls if isinstance(obj, InstanceObj) else obj.site
+    have = cx.facts.structs.setdefault(key, {})
+    fields = obj.fields if isinstance(obj, InstanceObj) else obj.items
+    for name, value in fields.items():
+        if isinstance(value, Unbound):
+            continue
+        _widen(cx, key, have, name, value)
+    raise Restart
 
 
-def widen_field(cx: Context, cls: type, name: str, value: AbsVal) -> Type:
-    """The type of a struct's field with room for a value."""
+def new_struct(cx: Context, key: Any) -> Ref:
+    """A run-time object with no field set yet."""
+    name = struct_name(key)
+    value = cx.host("struct.new", name, (), type_=StructType(name), label=name.lower())
+    ref = Ref(fresh_id())
+    cx.state.heap[ref.id] = RtObj(Rt(value, StructType(name)), ("struct", name))
+    return ref
+
+
+def _widen(cx: Context, key: Any, fields: dict[str, Type], name: str, value: AbsVal) -> bool:
+    """Makes room for a value in a field; whether the field's type changed."""
     from torch2cpp.binding.containers import element_type
 
-    fields = cx.facts.structs[cls]
     have = fields.get(name, NEVER)
     wide = join(have, element_type(cx, value))
     if wide is None:
-        cx.refuse("T2C182", f"{cls.__name__}.{name} holds {have} and {describe(cx, value)}", "use one type per field")
-    if wide != have:
-        fields[name] = wide
-        cx.facts.examples.setdefault((cls, name), value)
+        text = f"{struct_name(key)}.{name} holds {have} and is given {describe(cx, value)}"
+        cx.refuse("T2C182", text, "use one type per field")
+    cx.facts.examples.setdefault((key, name), value)
+    if not (isinstance(value, Static) and value.value is None):
+        cx.facts.examples[(key, name)] = value
+    fields[name] = wide
+    return wide != have
+
+
+def widen_field(cx: Context, key: Any, name: str, value: AbsVal) -> Type:
+    """The type of a struct's field with room for a value."""
+    fields = cx.facts.structs[key]
+    if _widen(cx, key, fields, name, value):
         raise Restart
-    return wide
+    return fields[name]
 
 
 # isinstance --------------------------------------------------------------------------------------
@@ -172,7 +205,7 @@ def python_class(cx: Context, v: AbsVal) -> type | None:
     import torch
 
     from torch2cpp.binding.exceptions import Exc
-    from torch2cpp.binding.values import Bound, DictObj, Func, Iter, ListObj, RangeVal, Rt, SliceVal, Tensor
+    from torch2cpp.binding.values import Bound, Func, Iter, ListObj, RangeVal, SliceVal, Tensor
     from torch2cpp.hostir.types import DictType, ListType, RecordType, SetType, TupleType
 
     o = resolve(cx, v)
@@ -205,8 +238,8 @@ def python_class(cx: Context, v: AbsVal) -> type | None:
             return types.FunctionType
         case Rt():
             if isinstance(o.type, StructType):
-                name = o.type.name
-                return next((c for c in cx.facts.structs if c.__name__ == name), None)
+                key = cx.struct_key(o.type.name)
+                return key if isinstance(key, type) else dict
             return {ListType: list, DictType: dict, SetType: set, TupleType: tuple, RecordType: dict}.get(type(o.type))
         case Iter():
             return {"enumerate": enumerate, "zip": zip, "map": map}.get(o.kind)
@@ -217,7 +250,6 @@ def python_class(cx: Context, v: AbsVal) -> type | None:
 def is_instance(cx: Context, v: AbsVal, classes: Any) -> AbsVal:
     """`isinstance(v, classes)`"""
     from torch2cpp.binding.optional import held, is_none
-    from torch2cpp.binding.values import Rt
     from torch2cpp.hostir.types import OptionalType
 
     o = resolve(cx, v)

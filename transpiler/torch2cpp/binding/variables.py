@@ -101,6 +101,10 @@ class _LocalNames(cst.CSTVisitor):
         if node.name is not None:
             self.stored.add(node.name.value)
 
+    def visit_MatchMapping(self, node: cst.MatchMapping) -> None:
+        if node.rest is not None:
+            self.stored.add(node.rest.value)
+
     def visit_MatchStar(self, node: cst.MatchStar) -> None:
         if node.name is not None:
             self.stored.add(node.name.value)

@@ -72,7 +72,8 @@ class Interpreter:
 
     def __init__(self, program: Program, capture: int = 0) -> None:
         self.program = program
-        self.weights = {name: tensor.detach() for name, tensor in program.weights.items()}
+        # As they are: ATen picks the way of a matmul by whether a weight requires gradients, under no_grad too.
+        self.weights = dict(program.weights)
         self.state: dict[Cell, Any] = {}
         #: The arms taken, per `If` that was reached.
         self.taken: dict[If, set[bool]] = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, final
+from typing import Any, Literal, final
 
 import torch
 
@@ -72,11 +72,13 @@ class Region:
 @final
 @dataclass(eq=False, slots=True)
 class Struct:
-    """Fields of a user class whose objects live at run time."""
+    """Fields of a user class whose objects live at run time, or of dicts with known keys."""
 
     name: str
     fields: dict[str, Type] = field(default_factory=dict)
     span: Span | None = None
+    #: What Python gets back: an object of the class of this name, or a dict.
+    kind: Literal["object", "dict"] = "object"
 
 
 @final
@@ -95,5 +97,8 @@ class Program:
     weights: dict[str, torch.Tensor]
     structs: dict[StructType, Struct]
     regions: dict[str, Region]
+    #: Entry -> its functions in `entries`, one per kind of input, where examples differ in rank, dtype or
+    #: structure in a way that one function cannot carry. The caller takes the first whose parameters fit.
+    variants: dict[str, tuple[str, ...]] = field(default_factory=dict)
     #: Python files whose lines appear in spans, the model's own first.
     sources: tuple[str, ...] = ()

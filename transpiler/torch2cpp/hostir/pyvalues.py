@@ -229,11 +229,12 @@ def _restore_reference(value: Any, type_: Type, structs: Structs, memo: dict[int
         case SetType():
             memo[id(value)] = {to_python(v, type_.elem, structs, memo) for v in value}
         case StructType():
-            named = Named(type_.name, {})
-            memo[id(value)] = named
-            for name, t in structs[type_].fields.items():
+            struct = structs[type_]
+            fields: dict[str, Any] = {}
+            memo[id(value)] = fields if struct.kind == "dict" else Named(type_.name, fields)
+            for name, t in struct.fields.items():
                 if name in value.fields:
-                    named.fields[name] = to_python(value.fields[name], t, structs, memo)
+                    fields[name] = to_python(value.fields[name], t, structs, memo)
 
 
 def holds(value: Any, type_: Type) -> bool:

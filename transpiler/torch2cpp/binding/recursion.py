@@ -1,0 +1,185 @@
+"""Functions that call themselves to a depth decided at run time become functions of the IR.
+
+All other calls are interpreted in place. When a function is found deep inside itself, the fact is
+remembered and binding starts again; from then on it is bound once for each set of static arguments,
+with its run-time arguments as parameters. Its result type starts as "never returns" and grows over
+the rounds until it is stable.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from torch2cpp.binding.containers import make_run_time
+from torch2cpp.binding.context import Context, Exit, Restart, Terminated
+from torch2cpp.binding.control import run_path
+from torch2cpp.binding.convert import NoType, describe, from_operand, resolve, to_operand, type_of
+from torch2cpp.binding.joins import _inside, type_in
+from torch2cpp.binding.values import AbsVal, Bound, Func, Native, Rt, State, Static, Tensor, Tup
+from torch2cpp.hostir.ops import Block, Call, Return
+from torch2cpp.hostir.program import Function, Param
+from torch2cpp.hostir.types import NEVER, NeverType, Type, join
+
+#: A function this many times inside itself is taken for recursive.
+MAX_NESTED = 10
+
+
+@dataclass
+class _Shape:
+    """How arguments are split into static ones and parameters."""
+
+    key: Any
+    #: Parameter name -> its run-time value; the others are static.
+    run_time: dict[str, AbsVal]
+    static: dict[str, AbsVal]
+
+
+def is_recursive(cx: Context, f: Any) -> bool:
+    """Whether a function is an IR function; learnt when it is found inside itself too often."""
+    if f.node in cx.facts.recursive:
+        return True
+    nested = sum(frame.node is f.node for frame in cx.frames)
+    if nested >= MAX_NESTED:
+        cx.facts.recursive.add(f.node)
+        raise Restart
+    return False
+
+
+def call_function(cx: Context, f: Any, names: dict[str, AbsVal], first: AbsVal) -> AbsVal:
+    """Calls the IR function of `f`, binding it first if this round has not yet."""
+    shape = _shape(cx, f, names)
+    name = _name(cx, f, shape)
+    types = _parameter_types(cx, f, name, shape)
+    if name not in cx.functions:
+        cx.functions[name] = None
+        _bind(cx, f, name, shape, types, first)
+    operands = tuple(to_operand(cx, v, t) for v, t in zip(shape.run_time.values(), types))
+    result = cx.facts.function_results.get(name, NEVER)
+    for key in [k for k in cx.state.heap if isinstance(k, tuple)]:
+        del cx.state.heap[key]  # the call may write any attribute
+    if isinstance(result, NeverType):
+        cx.emit(Call((), name, operands, cx.span))
+        raise Terminated
+    value = cx.value(result, f.name.rpartition(".")[2])
+    cx.emit(Call((value,), name, operands, cx.span))
+    return from_operand(cx, value, result, cx.facts.examples.get(("result", name)))
+
+
+def _shape(cx: Context, f: Any, names: dict[str, AbsVal]) -> _Shape:
+    run_time: dict[str, AbsVal] = {}
+    static: dict[str, AbsVal] = {}
+    key: list[Any] = []
+    for n, v in names.items():
+        o = resolve(cx, v)
+        if isinstance(o, Static) and not _is_data(o.value) or isinstance(o, Func | Native | Bound):
+            static[n] = v
+            key.append((n, _identity(o)))
+        else:
+            make_run_time(cx, v)
+            run_time[n] = v
+    return _Shape((id(f.node), tuple(key)), run_time, static)
+
+
+def _is_data(value: Any) -> bool:
+    """Static values that differ between recursive calls are passed, so that one function serves them all."""
+    if value is None or isinstance(value, bool | int | float | str | torch.Tensor):
+        return True
+    return isinstance(value, tuple) and all(map(_is_data, value))
+
+
+def _identity(o: AbsVal) -> Any:
+    return id(o.value) if isinstance(o, Static) else id(o.node) if isinstance(o, Func) else id(o)
+
+
+def _name(cx: Context, f: Any, shape: _Shape) -> str:
+    if shape.key not in cx.function_names:
+        base = f.name.rpartition(".")[2].strip("<>")
+        taken = set(cx.function_names.values())
+        name = base
+        while name in taken:
+            name = f"{base}_{len(taken) + 1}"
+        cx.function_names[shape.key] = name
+    return cx.function_names[shape.key]
+
+
+def _parameter_types(cx: Context, f: Any, name: str, shape: _Shape) -> list[Type]:
+    """Parameter types with room for these arguments; growing them starts another round."""
+    have = cx.facts.function_params.get(name) or [NEVER] * len(shape.run_time)
+    out: list[Type] = []
+    for (n, v), t in zip(shape.run_time.items(), have):
+        try:
+            mine = type_of(cx, v)
+        except NoType:
+            cx.refuse("T2C174", f"{f.name} calls itself with {describe(cx, v)} as {n!r}", "pass tensors and numbers")
+        wide = join(t, mine)
+        if wide is None:
+            cx.refuse("T2C174", f"{f.name} is called with {t} and {mine} as {n!r}", "use one type per parameter")
+        cx.facts.examples.setdefault(("param", name, n), v)
+        out.append(wide)
+    if out != have:
+        cx.facts.function_params[name] = out
+        if name in cx.functions:
+            raise Restart
+    return out
+
+
+def _bind(cx: Context, f: Any, name: str, shape: _Shape, types: list[Type], first: AbsVal) -> None:
+    from torch2cpp.binding.calls import run_function
+
+    saved = (cx.state, cx.block, cx.frames, cx.labels, cx.path)
+    scopes = {k: o for k, o in cx.state.heap.items() if not isinstance(k, tuple)}
+    cx.state, cx.block, cx.path = State(dict(scopes)), Block(), (("function", name),)
+    cx.labels = []
+    try:
+        params: list[Param] = []
+        names = dict(shape.static)
+        for (n, _), t in zip(shape.run_time.items(), types):
+            value = cx.value(t, n)
+            cx.named.add(value.id)
+            params.append(Param(n, value))
+            names[n] = _parameter(cx, value, t, cx.facts.examples.get(("param", name, n)))
+        ordered = {n: names[n] for n in [*shape.static, *shape.run_time]}
+        body, state = cx.block, cx.state
+        with cx.label("return") as label:
+            end = run_path(cx, body, state, lambda: run_function(cx, f, ordered, first, label))
+            exits = [*label.exits, *([end] if end is not None else [])]
+        result = _result(cx, name, exits)
+        for path in exits:
+            with _inside(cx, path):
+                cx.emit(Return(to_operand(cx, path.value, result), path.span))
+        cx.functions[name] = Function(name, tuple(params), result, body, f.source.span(f.node))
+    finally:
+        cx.state, cx.block, cx.frames, cx.labels, cx.path = saved
+
+
+def _parameter(cx: Context, value: Any, t: Type, example: AbsVal) -> AbsVal:
+    from torch2cpp.binding.containers import run_time
+    from torch2cpp.hostir.types import DictType, ListType, SetType
+
+    v = from_operand(cx, value, t, example)
+    if isinstance(v, Rt) and isinstance(t, ListType | DictType | SetType):
+        return run_time(cx, v, ("param", value.name, cx.path))
+    return v
+
+
+def _result(cx: Context, name: str, exits: list[Exit]) -> Type:
+    result: Type = cx.facts.function_results.get(name, NEVER)
+    start = result
+    for path in exits:
+        with _inside(cx, path):
+            make_run_time(cx, path.value)
+        wide = join(result, type_in(cx, path, path.value))
+        if wide is None:
+            cx.refuse(
+                "T2C174", f"{name} returns values of different types", "return values of one type", span=path.span
+            )
+        result = wide
+        if isinstance(path.value, Tensor | Tup | Rt):
+            cx.facts.examples.setdefault(("result", name), path.value)
+    if result != start:
+        cx.facts.function_results[name] = result
+        cx.dirty = True
+    return result

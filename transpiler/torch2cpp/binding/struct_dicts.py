@@ -1,0 +1,68 @@
+"""Dicts with known string keys that live at run time: structs that Python sees as dicts."""
+
+from __future__ import annotations
+
+from torch2cpp.binding.context import Context
+from torch2cpp.binding.convert import describe, from_operand, to_operand
+from torch2cpp.binding.values import NONE, AbsVal, Iter, Native, Rt, Static, Tup
+from torch2cpp.hostir.types import StructType, Type
+
+
+def is_dict(cx: Context, o: Rt) -> bool:
+    """Whether a struct stands for a dict."""
+    return isinstance(o.type, StructType) and not isinstance(cx.struct_key(o.type.name), type)
+
+
+def _fields(cx: Context, o: Rt) -> dict[str, Type]:
+    assert isinstance(o.type, StructType)
+    return cx.facts.structs[cx.struct_key(o.type.name)]
+
+
+def get_item(cx: Context, o: Rt, key: AbsVal) -> AbsVal:
+    """`d[key]`"""
+    if not isinstance(key, Static):
+        cx.refuse("T2C161", f"a dict with known keys is indexed with {describe(cx, key)}", "use a constant key")
+    fields = _fields(cx, o)
+    if key.value not in fields:
+        cx.raise_(KeyError, repr(key.value))
+    assert isinstance(o.type, StructType)
+    t = fields[key.value]
+    value = cx.host("struct.get", o.operand, key.value, type_=t, label=key.value)
+    return from_operand(cx, value, t, cx.facts.examples.get((cx.struct_key(o.type.name), key.value)))
+
+
+def set_item(cx: Context, o: Rt, key: AbsVal, value: AbsVal) -> None:
+    """`d[key] = value`"""
+    from torch2cpp.binding.objects import widen_field
+
+    if not isinstance(key, Static) or not isinstance(key.value, str):
+        cx.refuse("T2C161", f"a dict with known keys gets the key {describe(cx, key)}", "use a constant key")
+    assert isinstance(o.type, StructType)
+    t = widen_field(cx, cx.struct_key(o.type.name), key.value, value)
+    cx.effect("struct.set", o.operand, key.value, to_operand(cx, value, t))
+
+
+def method(cx: Context, o: Rt, name: str) -> Native | None:
+    """The reading methods of dict."""
+    keys = list(_fields(cx, o))
+
+    def value_of(c: Context, k: str) -> AbsVal:
+        return get_item(c, o, Static(k))
+
+    def get(c: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
+        if isinstance(args[0], Static) and args[0].value not in keys:
+            return args[1] if len(args) > 1 else NONE
+        return get_item(c, o, args[0])
+
+    match name:
+        case "get":
+            return Native(name, get)
+        case "keys":
+            return Native(name, lambda c, a, k: Iter("list", tuple(map(Static, keys))))
+        case "values":
+            return Native(name, lambda c, a, k: Iter("list", tuple(value_of(c, x) for x in keys)))
+        case "items":
+            return Native(
+                name, lambda c, a, k: Iter("list", tuple(Tup((Static(x), value_of(c, x))) for x in keys))
+            )
+    return None
