@@ -184,7 +184,8 @@ def test_errors_carry_texts() -> None:
                 raise KeyError(n)
         except (ValueError, KeyError) as e:
             return f"caught {e}", str(e)
-        assert n != 2, f"not {n}"
+        if n == 2:
+            raise AssertionError(f"not {n}")
         raise RuntimeError("n is %d" % n)
 
     assert_like_python(f, (4,), (-2,), (2,), (1,))
