@@ -2,7 +2,6 @@
 #pragma once
 
 #include <ATen/ScalarOps.h>
-#include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/List.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
@@ -77,10 +76,10 @@ inline at::Tensor number(const at::Scalar& value) { return at::native::wrapped_s
 // For parameters called `out`, which C++ takes as references to non-constant handles.
 inline at::Tensor& writable(const at::Tensor& tensor) { return const_cast<at::Tensor&>(tensor); }
 
-// What `torch.no_grad()` means, and no bookkeeping for gradients that nobody asks for.
+// What `torch.no_grad()` means. Views are tracked as in eager: whether a view of a weight requires gradients
+// decides how ATen multiplies, and so the last bits (see torch2cpp/parameter.h).
 struct NoGrad {
   at::NoGradGuard no_grad;
-  at::AutoDispatchBelowADInplaceOrView below_autograd;
 };
 
 // The Python statement at work.

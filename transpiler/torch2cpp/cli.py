@@ -25,7 +25,8 @@ from torch2cpp.toolchain.tools import ToolMissing
 OK, DIFFERS, REFUSED, FAULT = 0, 1, 2, 70
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help="PyTorch models with branches, as C++ projects.")
-_err = Console(stderr=True)
+#: Long lines stay whole: they are cut by whoever reads them.
+_err = Console(stderr=True, soft_wrap=True)
 
 FileArgument = Annotated[str, typer.Argument(metavar="FILE.py[:factory]", help="A model file.")]
 BackendOption = Annotated[str, typer.Option(help="What compiles the regions: aten, aotinductor.")]

@@ -1,7 +1,7 @@
 """The stages in order. Read this first; nothing else calls two stages.
 
     bind            nn.Module + entry + examples -> host IR            frontend/, binding/
-    PASSES          host IR -> host IR                                 passes/
+    PASSES          host IR -> host IR                                 passes/order.py
     observe         runs the examples on the reference interpreter     hostir/interpret.py
     compile         regions -> checked C++ units                       regions/, backends/
     emit            program + units -> C++ project                     emit/
@@ -34,17 +34,11 @@ from torch2cpp.options import Options
 from torch2cpp.parity.coverage import Coverage, coverage
 from torch2cpp.parity.golden import write_golden
 from torch2cpp.parity.run import Outcome, run_all
-from torch2cpp.passes.form_regions import form_regions
+from torch2cpp.passes.order import PASSES
 from torch2cpp.toolchain.tools import cache_folder
 
-#: Host IR -> host IR, by name.
-PASSES: tuple[tuple[str, Callable[[Program], Program]], ...] = (
-    # Last: what moves or goes must have done so before operations disappear into regions.
-    ("form_regions", form_regions),
-)
-
 #: Names of all stages, as `--dump-dir` numbers them.
-STAGES = ("bind", *(name for name, _ in PASSES), "observe", "compile", "emit", "record")
+STAGES = ("bind", *(each.__name__ for each in PASSES), "observe", "compile", "emit", "record")
 
 #: Called with the name of each stage as it begins.
 Report = Callable[[str], None]
@@ -104,10 +98,10 @@ def analyse(model: Any, examples: Sequence[Any], options: Options, report: Repor
     if options.name:
         program.name = identifier(options.name)
     _stage(program, "bind", options, dump)
-    for name, run in PASSES:
-        report(name)
-        program = run(program)
-        _stage(program, name, options, dump)
+    for each in PASSES:
+        report(each.__name__)
+        program = each(program)
+        _stage(program, each.__name__, options, dump)
     return program
 
 

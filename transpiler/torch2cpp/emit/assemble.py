@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from torch2cpp.backends.protocol import CompiledRegions
+from torch2cpp.backends.registry import REFERENCE
 from torch2cpp.emit import literals
 from torch2cpp.emit.checks import check_input
 from torch2cpp.emit.cpp_types import DTYPES, CppTypes, Record, describe, parameter, spell
@@ -51,10 +52,10 @@ def assemble(program: Program, compiled: CompiledRegions, **about: Any) -> Proje
     main_file = next((f.span.file for f in program.entries.values()), "")
     entries = [_method(function_text(f, layout, main_file), layout) for f in program.entries.values()]
     functions = [_method(function_text(f, layout, main_file), layout) for f in program.functions.values()]
-    instances, members = _instances(compiled, layout)
-    backends = {report.region: report.chosen for report in compiled.reports}
+    chosen = {report.region: report.chosen for report in compiled.reports}
+    instances, members = _instances(compiled, layout, chosen)
     regions = [
-        _region(name, program.regions[name], layout, members[name], backends.get(compiled.uses[name].distinct, ""))
+        _region(name, program.regions[name], layout, members[name], chosen.get(compiled.uses[name].distinct, ""))
         for name in program.regions
     ]
     cells = [
@@ -179,7 +180,9 @@ def _python_default(value: Any) -> str:
 # -- regions ---------------------------------------------------------------------------------------
 
 
-def _instances(compiled: CompiledRegions, layout: Layout) -> tuple[tuple[InstanceView, ...], dict[str, str]]:
+def _instances(
+    compiled: CompiledRegions, layout: Layout, chosen: dict[str, str]
+) -> tuple[tuple[InstanceView, ...], dict[str, str]]:
     """One member per compiled class and set of weights; call sites that agree in both share it."""
     scope = Scope({"weights_"})
     made: dict[tuple[str, tuple[str, ...]], InstanceView] = {}
@@ -190,10 +193,17 @@ def _instances(compiled: CompiledRegions, layout: Layout) -> tuple[tuple[Instanc
         if key not in made:
             member = scope.fresh(f"{layout.regions[name]}_")
             header = use.header
-            weights = tuple(literals.string(w) for w in use.weights)
+            exact = chosen.get(use.distinct) == REFERENCE
+            weights = tuple(_weight_operand(w, layout.program, exact) for w in use.weights)
             made[key] = InstanceView(member, use.class_name, header, weights)
         members[name] = made[key].member
     return tuple(made.values()), members
+
+
+def _weight_operand(name: str, program: Program, exact: bool) -> str:
+    """How a region gets a weight: for the reference backend a parameter stays one, see as_parameter."""
+    text = f"weights.get({literals.string(name)})"
+    return f"py::as_parameter({text})" if exact and program.weights[name].requires_grad else text
 
 
 def _region(name: str, region: Region, layout: Layout, member: str, backend: str) -> RegionView:

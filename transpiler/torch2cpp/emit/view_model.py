@@ -110,6 +110,7 @@ class InstanceView:
     member: str
     class_name: str
     header: str
+    #: Expressions over `weights`, in slot order.
     weights: tuple[str, ...]
 
 
