@@ -25,6 +25,7 @@ from torch2cpp.binding.convert import (
     to_operand,
     type_of,
 )
+from torch2cpp.binding.growth import Inside, fit_inside, learn_type, place_of
 from torch2cpp.binding.joins import widen_dict, widen_list
 from torch2cpp.binding.values import (
     AbsVal,
@@ -95,12 +96,12 @@ def widen_element(cx: Context, site: Any, have: Type, elem: AbsVal) -> None:
             "keep values of different types in different lists",
         )
     if wide != have.elem:
-        if site is None:
-            cx.refuse("T2C110", f"{describe(cx, elem)} does not fit the {have}", "make the inner list in one place")
         kind: Type = ListType(wide, have.kind) if isinstance(have, ListType) else SetType(wide)
-        cx.facts.containers[site] = kind
+        if site is None or not learn_type(cx, site, kind):
+            cx.refuse("T2C110", f"{describe(cx, elem)} does not fit the {have}", "make the inner list in one place")
         cx.facts.examples.setdefault(site, elem)
         raise Restart
+    fit_inside(cx, elem, wide)
     cx.facts.examples.setdefault(site, elem)
 
 
@@ -541,7 +542,7 @@ def site_of(cx: Context, ref: AbsVal) -> Any:
         ref = state_ref(cx, ref.value)
     if isinstance(ref, Ref):
         return getattr(cx.state.heap[ref.id], "site", None)
-    return None
+    return place_of(cx, ref)
 
 
 def _set_dict_item(cx: Context, ref: Ref, o: DictObj, key: AbsVal, value: AbsVal) -> None:
@@ -563,8 +564,10 @@ def widen_dict_with(cx: Context, site: Any, have: Type, key: AbsVal, value: AbsV
         cx.refuse("T2C111", f"a run-time {have} is given {describe(cx, value)}", "use one dict per type of value")
     wide = DictType(key_t, value_t)
     cx.facts.examples.setdefault(site, value)
-    if wide != have:
-        cx.facts.containers[site] = wide
+    if wide != have and not learn_type(cx, site, wide) and isinstance(site, Inside):
+        cx.refuse("T2C111", f"{describe(cx, value)} does not fit the {have}", "make the inner dict in one place")
+    if wide == have:
+        fit_inside(cx, value, wide.value)
     return wide
 
 

@@ -155,6 +155,8 @@ class Context:
         self.object_names: dict[int, str] = {}
         #: Facts were learned that this round did not use: another round follows.
         self.dirty = False
+        #: Value of a container -> its place in the container made at a site, and that one's type.
+        self.inside: dict[int, Any] = {}
         #: Values that already carry a Python name.
         self.named: set[int] = set()
 

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from torch2cpp.binding.context import Context, tensor_type
+from torch2cpp.binding.growth import note_container, note_element
 from torch2cpp.binding.meta import DEFAULT_HINTS, distinct, fresh_sym
 from torch2cpp.binding.values import (
     NONE,
@@ -68,7 +69,10 @@ def resolve(cx: Context, v: AbsVal) -> AbsVal:
     """Follows a reference to its heap object; run-time objects come back as their `Rt`."""
     if isinstance(v, Ref):
         obj = cx.state.heap[v.id]
-        return obj.value if isinstance(obj, RtObj) else obj
+        if not isinstance(obj, RtObj):
+            return obj
+        note_container(cx, obj)
+        return obj.value
     if isinstance(v, Static) and id(v.value) in cx.facts.state_objects:
         from torch2cpp.binding.model_state import state_of_static
 
@@ -339,6 +343,7 @@ def meta_from(cx: Context, t: TensorType, example: AbsVal, site: Any) -> Meta:
 def from_operand(cx: Context, value: Value, t: Type | None = None, example: AbsVal = None, site: Any = None) -> AbsVal:
     """The abstract value of a run-time value; tuples are taken apart."""
     t = value.type if t is None else t
+    note_element(cx, value)
     site = site if site is not None else ("value", cx.site(None), value.name)
     match t:
         case TensorType():

@@ -18,6 +18,7 @@ from torch2cpp.binding.containers import (
 from torch2cpp.binding.context import Context, Restart
 from torch2cpp.binding.control import branch
 from torch2cpp.binding.convert import NoType, describe, from_operand, resolve, static_type, to_operand
+from torch2cpp.binding.growth import note_view
 from torch2cpp.binding.joins import widen_dict
 from torch2cpp.binding.list_methods import Handler, arity, message_of, raise_if, static_value
 from torch2cpp.binding.literal_sets import LiteralSet, make_run_time_set
@@ -110,6 +111,7 @@ def _values(cx: Context, ref: AbsVal, args: Args, kwargs: Kwargs) -> AbsVal:
     if isinstance(o, DictObj):
         return Iter("list", tuple(o.items.values()))
     values = cx.host("dict.values", o.operand, type_=ListType(_dict_rt(o).value), label="values")
+    note_view(cx, values, o.operand)
     return Rt(values, values.type, example=o.example)
 
 

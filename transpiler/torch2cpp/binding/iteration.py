@@ -12,6 +12,7 @@ from torch2cpp.binding import operators
 from torch2cpp.binding.aten import elements
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.convert import NoType, describe, from_operand, resolve, to_operand, type_of
+from torch2cpp.binding.growth import note_view
 from torch2cpp.binding.meta import DEFAULT_HINTS
 from torch2cpp.binding.optional import held_or_raise
 from torch2cpp.binding.values import (
@@ -235,6 +236,7 @@ def _rt_dict_items(cx: Context, d: AbsVal) -> Items:
     assert isinstance(rt, Rt) and isinstance(rt.type, DictType)
     t = ListType(TupleType((rt.type.key, rt.type.value)))
     pairs = cx.host("dict.items", rt.operand, type_=t)
+    note_view(cx, pairs, rt.operand)
     count = cx.scalar("list.len", pairs)
 
     def get(i: AbsVal) -> AbsVal:

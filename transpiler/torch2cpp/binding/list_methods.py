@@ -29,6 +29,7 @@ from torch2cpp.binding.convert import (
     to_operand,
     type_of,
 )
+from torch2cpp.binding.growth import learn_type
 from torch2cpp.binding.joins import widen_list
 from torch2cpp.binding.values import NONE, AbsVal, Host, Iter, ListObj, Ref, Rt, Static, Tensor, Tup
 from torch2cpp.hostir.ops import Operand
@@ -187,9 +188,8 @@ def _extend_run_time(cx: Context, ref: AbsVal, o: Rt, source: Rt) -> None:
         cx.refuse("T2C110", f"a {o.type} is extended with a {source.type}", "join lists of one type")
     site = site_of(cx, ref)
     if wide != o.type.elem:
-        if site is None:
+        if site is None or not learn_type(cx, site, ListType(wide, o.type.kind)):
             cx.refuse("T2C110", f"a {source.type} does not fit the {o.type}", "make the list in one place")
-        cx.facts.containers[site] = ListType(wide, o.type.kind)
         if source.example is not None:
             cx.facts.examples.setdefault(site, source.example)
         raise Restart

@@ -1,0 +1,170 @@
+"""How the types of run-time containers grow, those of containers inside others too.
+
+A container is known by the site where it was made. One that was read out of another container has
+no site of its own here: it is known by its place in the outer one, whose type then grows. A
+container put into one of a wider type takes that type at its own site.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from torch2cpp.binding.context import Context, Restart
+from torch2cpp.binding.values import AbsVal, Ref, Rt, RtObj, Tup
+from torch2cpp.hostir.ops import HostOp, Value
+from torch2cpp.hostir.types import (
+    DictType,
+    ListType,
+    NeverType,
+    OptionalType,
+    RecordType,
+    SetType,
+    TupleType,
+    Type,
+    join,
+)
+
+Step = tuple[str, Any]
+
+
+@dataclass(frozen=True)
+class Inside:
+    """A place inside the containers made at a site."""
+
+    site: Any
+    path: tuple[Step, ...]
+
+
+def note_container(cx: Context, obj: RtObj) -> None:
+    """Remembers where the container behind a value was made."""
+    if obj.site is not None:
+        cx.inside.setdefault(obj.value.operand.id, (Inside(obj.site, ()), obj.value.type))
+
+
+def note_element(cx: Context, value: Value) -> None:
+    """Remembers that a value was just read out of a container."""
+    op = cx.block.ops[-1] if cx.block.ops else None
+    if not isinstance(op, HostOp) or op.result is not value or not op.args or not isinstance(op.args[0], Value):
+        return
+    outer = cx.inside.get(op.args[0].id)
+    if outer is None:
+        return
+    place, whole = outer
+    path = _followed(place.path, op)
+    if path is not None:
+        cx.inside[value.id] = (Inside(place.site, path), whole)
+
+
+def note_view(cx: Context, view: Value, of: Value) -> None:
+    """Remembers that a list holds the values (or items) of a dict."""
+    outer = cx.inside.get(of.id)
+    if outer is not None:
+        kind = "items" if isinstance(view.type, ListType) and isinstance(view.type.elem, TupleType) else "values"
+        cx.inside[view.id] = (Inside(outer[0].site, (*outer[0].path, (kind, None))), outer[1])
+
+
+def _followed(path: tuple[Step, ...], op: HostOp) -> tuple[Step, ...] | None:
+    """The path of what an operation reads out of the value at `path`."""
+    last = path[-1][0] if path else ""
+    match op.name:
+        case "list.get" | "list.pop" if last in ("values", "items"):
+            return (*path[:-1], ("value" if last == "values" else "item", None))
+        case "list.get" | "list.pop":
+            return (*path, ("elem", None))
+        case "tuple.get" if last == "item":
+            return (*path[:-1], ("value", None)) if op.args[1] == 1 else None
+        case "dict.get" | "dict.pop":
+            return (*path, ("value", None))
+        case "dict.find":
+            return (*path, ("value", None), ("found", None))
+        case "optional.get" if last == "found":
+            return path[:-1]
+        case "optional.get":
+            return (*path, ("held", None))
+        case "tuple.get" | "record.get":
+            return (*path, ("part", op.args[1]))
+    return None
+
+
+def place_of(cx: Context, v: AbsVal) -> Inside | None:
+    """The place of a container that was read out of another one."""
+    if isinstance(v, Rt):
+        place: Inside | None = cx.inside.get(v.operand.id, (None, None))[0]
+        if place is not None and place.path:
+            return place
+    return None
+
+
+def learn_type(cx: Context, site: Any, wide: Type, operand: Value | None = None) -> bool:
+    """Records the type of the containers made at a site, or at a place inside others; whether it is news."""
+    if not isinstance(site, Inside):
+        old = cx.facts.containers.get(site)
+        cx.facts.containers[site] = wide
+        return old != wide
+    whole = cx.facts.containers.get(site.site)
+    if whole is None:
+        whole = next((t for place, t in cx.inside.values() if place.site == site.site), None)
+    grown = None if whole is None else _with(whole, site.path, wide)
+    joined = None if grown is None or whole is None else join(whole, grown)
+    if joined is None or joined == whole:
+        return False
+    cx.facts.containers[site.site] = joined
+    return True
+
+
+def _with(t: Type, path: tuple[Step, ...], new: Type) -> Type | None:
+    """A type with another one at a place inside it."""
+    if not path:
+        return new
+    (kind, index), rest = path[0], path[1:]
+    match t:
+        case ListType() if kind == "elem":
+            inner = _with(t.elem, rest, new)
+            return None if inner is None else ListType(inner, t.kind)
+        case DictType() if kind == "value":
+            inner = _with(t.value, rest, new)
+            return None if inner is None else DictType(t.key, inner)
+        case OptionalType() if kind == "held":
+            inner = _with(t.elem, rest, new)
+            return None if inner is None else OptionalType(inner)
+        case TupleType() if kind == "part":
+            inner = _with(t.elems[index], rest, new)
+            return None if inner is None else TupleType((*t.elems[:index], inner, *t.elems[index + 1 :]), t.kind)
+        case RecordType() if kind == "part":
+            fields = [(n, _with(x, rest, new) if n == index else x) for n, x in t.fields]
+            return None if any(x is None for _, x in fields) else RecordType(t.kind, t.name, tuple(fields))  # type: ignore[arg-type]
+    return None
+
+
+def fit_inside(cx: Context, v: AbsVal, want: Type) -> None:
+    """A container that goes into another takes the type that the other gives its elements."""
+    if isinstance(want, OptionalType):
+        want = want.elem
+    if isinstance(v, Tup) and isinstance(want, TupleType) and len(v.elems) == len(want.elems):
+        for e, t in zip(v.elems, want.elems):
+            fit_inside(cx, e, t)
+        return
+    obj = cx.state.heap.get(v.id) if isinstance(v, Ref) else None
+    if not isinstance(obj, RtObj) or not isinstance(want, ListType | DictType | SetType):
+        return
+    have = obj.value.type
+    if have != want and _unfinished(have) and not _unfinished(want) and learn_type(cx, obj.site, want):
+        raise Restart
+
+
+def _unfinished(t: Type) -> bool:
+    """Whether the type of an element is not known yet."""
+    match t:
+        case NeverType():
+            return True
+        case ListType() | SetType() | OptionalType():
+            return _unfinished(t.elem)
+        case DictType():
+            return _unfinished(t.key) or _unfinished(t.value)
+        case TupleType():
+            return any(map(_unfinished, t.elems))
+        case RecordType():
+            return any(_unfinished(x) for _, x in t.fields)
+    return False
+
