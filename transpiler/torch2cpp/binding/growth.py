@@ -87,13 +87,12 @@ def _followed(path: tuple[Step, ...], op: HostOp) -> tuple[Step, ...] | None:
     return None
 
 
-def place_of(cx: Context, v: AbsVal) -> Inside | None:
-    """The place of a container that was read out of another one."""
-    if isinstance(v, Rt):
-        place: Inside | None = cx.inside.get(v.operand.id, (None, None))[0]
-        if place is not None and place.path:
-            return place
-    return None
+def place_of(cx: Context, v: AbsVal) -> Any:
+    """The site of a run-time container, or its place inside another one; None if neither is known."""
+    if not isinstance(v, Rt) or v.operand.id not in cx.inside:
+        return None
+    place: Inside = cx.inside[v.operand.id][0]
+    return place if place.path else place.site
 
 
 def learn_type(cx: Context, site: Any, wide: Type, operand: Value | None = None) -> bool:
