@@ -311,6 +311,9 @@ def set_name(cx: Context, scope: int, name: str, value: AbsVal) -> None:
 
 def _rename(cx: Context, value: AbsVal, name: str) -> None:
     """Lets the emitted C++ variable carry the Python name it is bound to first."""
+    if isinstance(value, Ref):
+        held = cx.state.heap.get(value.id)
+        value = held.value if isinstance(held, RtObj) else value
     operand = getattr(value, "operand", None)
     if isinstance(operand, Value) and operand.id not in cx.named:
         cx.named.add(operand.id)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import final
 
@@ -178,6 +178,8 @@ class Expressions:
         then, orelse = (operands(b.ops[-1])[0] for b in (op.then, op.orelse))
         cond = self.operand(op.cond)
         if result == BOOL:
+            if (then, orelse) == (True, False) and isinstance(then, bool):
+                return cond
             if orelse is False:
                 return binary("&&", LAND, cond, self.operand(then))
             if then is True:
@@ -200,6 +202,8 @@ class Expressions:
     def negated(self, cond: Operand) -> Expr:
         """`not cond`, with a comparison of ints turned round."""
         op = self.folding.folded.get(cond) if isinstance(cond, Value) else None
+        if isinstance(op, If) and [operands(b.ops[-1])[0] for b in (op.then, op.orelse)] == [True, False]:
+            return self.negated(op.cond)
         if isinstance(op, HostOp):
             if op.name == "not":
                 return self.operand(op.args[0])
@@ -263,13 +267,34 @@ class Expressions:
             return None
         sign, level = _INFIX[op.name]
         a, b = map(self.operand, op.args)
-        if op.name == "str.add" and isinstance(op.args[0], str):
-            a = call("std::string", a)
+        if op.name == "str.add":
+            return self._concatenation(op)
         if op.name in ("and", "or", "xor") and kinds == [BOOL, BOOL]:
             # The bit operators of two bools give an int in C++.
             return binary("!=", EQ, a, b) if op.name == "xor" else binary("!=", EQ, binary(sign, level, a, b),
                                                                          Expr("0", ATOM))  # fmt: skip
         return binary(sign, level, a, b)
+
+
+    def _concatenation(self, op: HostOp) -> Expr:
+        """A chain of `+`; it must begin with a std::string, since two literals cannot be added."""
+        parts = list(self._string_parts(op))
+        first, *rest = (self.operand(p) for p in parts)
+        if isinstance(parts[0], str) and not (first.text.startswith("std::string(") or _is_string_object(parts[1])):
+            first = call("std::string", first)
+        return Expr(" + ".join(wrap(p, ADD + 1) for p in (first, *rest)), ADD)
+
+    def _string_parts(self, tree: Operand) -> Iterator[Operand]:
+        op = tree if isinstance(tree, HostOp) else self.folding.folded.get(tree) if isinstance(tree, Value) else None
+        if isinstance(op, HostOp) and op.name == "str.add":
+            for arg in op.args:
+                yield from self._string_parts(arg)
+        else:
+            yield tree
+
+
+def _is_string_object(part: Operand) -> bool:
+    return isinstance(part, Value)
 
 
 def receiver(expr: Expr) -> str:

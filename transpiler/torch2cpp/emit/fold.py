@@ -23,10 +23,12 @@ from torch2cpp.hostir.ops import (
     Continue,
     HostOp,
     If,
+    Leave,
     Load,
     Loop,
     Op,
     RegionCall,
+    Return,
     TensorOp,
     Value,
     Yield,
@@ -109,6 +111,12 @@ def overlap(a: Span, b: Span) -> bool:
     return a.file == b.file and a.line <= b.end_line and b.line <= a.end_line
 
 
+def _is_braced(op: Op) -> bool:
+    if isinstance(op, HostOp):
+        return op.name in ("tuple.make", "record.make")
+    return isinstance(op, Return | Leave) and isinstance(operands(op)[0], tuple | list)
+
+
 @final
 class _Folder:
     def __init__(self, body: Block, regions: dict[str, Region]) -> None:
@@ -142,7 +150,7 @@ class _Folder:
                     self._block(inner, expression=False)
                 total = effect_of(op, self.regions)
             total |= self._consume(op, pending, expression)
-            self._flush(pending, total)
+            self._flush(op, pending, total)
             self._offer(op, block, pending, total)
         return total
 
@@ -182,10 +190,24 @@ class _Folder:
             return value not in set(values_in(op.inits)) and overlap(self.folded[value].span, op.span)
         return expression or overlap(self.folded[value].span, op.span)
 
-    def _flush(self, pending: dict[Value, Effect], effect: Effect) -> None:
-        for value in [v for v, e in pending.items() if conflict(e, effect)]:
-            del pending[value]
-            del self.folded[value]
+    def _flush(self, op: Op, pending: dict[Value, Effect], effect: Effect) -> None:
+        """Makes statements of the waiting values that must come before `op`, and of what must come before those."""
+        late = effect
+        for value in reversed(list(pending)):
+            if conflict(pending[value], late) and not self._in_one_list(value, op):
+                late |= pending.pop(value)
+                del self.folded[value]
+
+    def _in_one_list(self, value: Value, op: Op) -> bool:
+        """Whether both become items of one braced list, which C++ evaluates from left to right."""
+        made = results(op)
+        if len(made) != 1 or len(self.uses[made[0]]) != 1:
+            return False
+        consumer = self.uses[value][0][1]
+        if self.uses[made[0]][0][1] is not consumer or not _is_braced(consumer):
+            return False
+        order = list(values_in(operands(consumer)))
+        return order.index(value) < order.index(made[0])
 
     def _offer(self, op: Op, block: Block, pending: dict[Value, Effect], effect: Effect) -> None:
         """Makes the result of `op` a candidate, or a part of a value that is free to spell anywhere."""

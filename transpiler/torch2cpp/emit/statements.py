@@ -43,7 +43,7 @@ from torch2cpp.hostir.ops import (
     results,
 )
 from torch2cpp.hostir.program import Function
-from torch2cpp.hostir.types import ListType, NoneType, ScalarType, TupleType, Type
+from torch2cpp.hostir.types import ListType, NoneType, OptionalType, ScalarType, TupleType, Type, UnionType
 from torch2cpp.spans import Span
 
 
@@ -133,6 +133,14 @@ class Statements:
             return Line(f"{type_} {variable.name};", span)
         return Line(f"{const}{type_} {variable.name} = {init.text};", span)
 
+    def bare(self, expr: Expr, t: Type) -> str:
+        """What to assign: an optional takes its value as it is."""
+        opening = f"{self.spelled(t)}("
+        if isinstance(t, OptionalType) and not isinstance(t.elem, OptionalType | UnionType):
+            if expr.text.startswith(opening) and _closes_at_end(expr.text, len(opening) - 1):
+                return expr.text[len(opening) : -1]
+        return expr.text
+
     def before(self, op: Op) -> list[Node]:
         """Variables that the branches of `op` assign."""
         return [self.declare(v, None, None) for v in self.variables.declared_at(op, "before") if v in self.used]
@@ -159,7 +167,7 @@ class Statements:
                 pending[0] = (variable, Expr(saved, ATOM), set())
                 continue
             pending.remove(ready)
-            nodes.append(Line(f"{ready[0].name} = {ready[1].text};", span))
+            nodes.append(Line(f"{ready[0].name} = {self.bare(ready[1], ready[0].type)};", span))
         return nodes
 
     # -- operations ----------------------------------------------------------------------------
@@ -181,7 +189,7 @@ class Statements:
                 return emit_try(self, op, ctx)
             case Store():
                 value = self.expressions.typed(op.value, op.cell.type)
-                return [Line(f"{self.expressions.cell(op.cell)} = {value.text};", op.span)]
+                return [Line(f"{self.expressions.cell(op.cell)} = {self.bare(value, op.cell.type)};", op.span)]
             case Raise():
                 return self.raised(op)
             case Yield():
@@ -202,7 +210,7 @@ class Statements:
         variable = self.variables.of[made[0]]
         if variable.declared == "definition" and variable.at is op:
             return [self.declare(variable, expr, op.span)]
-        return [Line(f"{variable.name} = {expr.text};", op.span)]
+        return [Line(f"{variable.name} = {self.bare(expr, variable.type)};", op.span)]
 
     def _is_operand(self, op: TensorOp) -> bool:
         return any(r in op.args for r in op.results)

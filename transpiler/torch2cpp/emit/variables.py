@@ -302,9 +302,18 @@ def _name(variables: list[Variable], function: Function, flow: Flow) -> None:
             inside.setdefault(block, set()).add(variable.name)
 
 
+#: Names that say what a value is made of, not what the model's author called it.
+_GENERIC = frozenset({"value", "item", "elem", "element", "list", "dict", "set", "make", "get", "ret", "result", "slice",
+                      "select", "len", "text", "add", "sub", "mul", "v", "t", "r", "h_"})  # fmt: skip
+
+
 def _python_name(variable: Variable) -> str:
-    # What is carried or joined has the name of the Python variable; a definition may have an expression's.
-    return variable.values[-1].name if variable.declared != "parameter" else variable.values[0].name
+    """The name most of the values have, those with the author's names before generic ones."""
+    if variable.declared == "parameter":
+        return variable.values[0].name
+    names = [v.name for v in variable.values]
+    chosen = [n for n in names if n not in _GENERIC] or names
+    return max(dict.fromkeys(chosen), key=chosen.count)
 
 
 def _fresh(name: str, taken: set[str]) -> str:
