@@ -4,16 +4,32 @@ from __future__ import annotations
 
 from typing import Any
 
+from model_files import differences, run_eager
 from torch2cpp.binding.entry import bind
-
-from model_files import ModelFile, Outcome, call, outcome_difference, run_eager
 from torch2cpp.hostir.interpret import Interpreter
 from torch2cpp.hostir.program import Program
+from torch2cpp.hostir.verify import verify
+from torch2cpp.model_file import ModelFile
+from torch2cpp.parity.run import Outcome, call
+from torch2cpp.passes.order import run_passes
 
 
 def bound(file: ModelFile) -> Program:
-    """The file's entry as host IR, as the binding leaves it."""
-    return bind(file.make_model(), file.make_inputs(), entries=[file.entry])
+    """The file's entries as host IR, as the binding leaves them."""
+    program = bind(
+        file.make_model(),
+        file.make_inputs(),
+        entries=list(file.entries),
+        dynamic_shapes=file.dynamic_shapes,
+        pin=file.pin,
+    )
+    verify(program)
+    return program
+
+
+def formed(program: Program) -> Program:
+    """The program after all passes, verified after each."""
+    return run_passes(program, after=lambda _, each: verify(each))
 
 
 def run_interpreter(file: ModelFile, program: Program) -> list[Outcome]:
@@ -26,8 +42,10 @@ def run_interpreter(file: ModelFile, program: Program) -> list[Outcome]:
     return [call(entry, args) for args in file.make_inputs()]
 
 
-def assert_same_as_python(file: ModelFile, program: Program) -> None:
-    """Bit for bit: nesting, types, values, exceptions, and what was written to the arguments."""
-    want, got = run_eager(file), run_interpreter(file, program)
-    differences = {i: outcome_difference(x, y) for i, (x, y) in enumerate(zip(want, got))}
-    assert {i: found for i, found in differences.items() if found} == {}
+def assert_same_as_python(file: ModelFile) -> None:
+    """Bit for bit, before and after the passes: nesting, types, values, exceptions, written arguments."""
+    want = run_eager(file)
+    program = bound(file)
+    assert not (found := differences(want, run_interpreter(file, program))), found
+    program = formed(program)
+    assert not (found := differences(want, run_interpreter(file, program))), f"after the passes: {found}"

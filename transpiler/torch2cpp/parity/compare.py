@@ -12,6 +12,8 @@ from typing import Any, final
 import numpy as np
 import torch
 
+from torch2cpp.hostir.pyvalues import Named
+
 #: Tolerances by dtype for optimising backends: (rtol, atol).
 _FLOAT = (1e-4, 1e-5)
 _TOLERANCES = {
@@ -116,6 +118,8 @@ def _kind(value: Any) -> str:
         return "dict"
     if isinstance(value, set | frozenset):
         return "set"
+    if isinstance(value, Named):
+        return value.class_name
     return type(value).__name__
 
 
@@ -124,10 +128,14 @@ def _children(value: Any) -> list[tuple[str, Any]] | None:
     if isinstance(value, dict):
         return [(f"[{_plain(k)!r}]", v) for k, v in value.items()]
     if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return [(f".{name}", getattr(value, name)) for name in value._fields]
+        return [(f".{name}", getattr(value, name)) for name in sorted(value._fields)]
     if isinstance(value, list | tuple | deque):
         return [(f"[{i}]", v) for i, v in enumerate(value)]
     # The order of an object's attributes means nothing.
+    if isinstance(value, Named):
+        return [(f".{name}", value.fields[name]) for name in sorted(value.fields)]
+    if isinstance(value, Named):
+        return [(f".{name}", value.fields[name]) for name in sorted(value.fields)]
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return [(f".{name}", getattr(value, name)) for name in sorted(f.name for f in dataclasses.fields(value))]
     if hasattr(value, "__dict__") and not callable(value) and not isinstance(value, torch.nn.Module):

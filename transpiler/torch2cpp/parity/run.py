@@ -9,6 +9,7 @@ from typing import Any, final
 
 import torch
 
+from torch2cpp.hostir.pyerror import PyError
 from torch2cpp.parity.compare import Comparison, Difference, compare, tensors_in
 
 
@@ -36,9 +37,14 @@ def call(function: Callable[..., Any], args: Sequence[Any]) -> Outcome:
         try:
             value = function(*args)
         except Exception as error:  # the model's own exceptions are results like any other
-            return Outcome(None, type(error).__name__, str(error), detached(tensors))
+            return Outcome(None, exception_name(error), str(error), detached(tensors))
     value, tensors = detached((value, tensors))
     return Outcome(value, arguments=tensors)
+
+
+def exception_name(error: Exception) -> str:
+    """Type name of an exception; for what the reference interpreter raises, of the one it stands for."""
+    return error.name if isinstance(error, PyError) else type(error).__name__
 
 
 def detached(value: Any) -> Any:
