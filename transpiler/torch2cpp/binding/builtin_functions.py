@@ -20,6 +20,8 @@ from torch2cpp.binding import operators
 from torch2cpp.binding.aten import call_aten, elements, scalar_item
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.convert import describe, is_scalar, resolve
+from torch2cpp.binding.expressions import StarRest
+from torch2cpp.binding.iteration import length_of
 from torch2cpp.binding.values import (
     NONE,
     AbsVal,
@@ -35,7 +37,7 @@ from torch2cpp.binding.values import (
     Tensor,
     Tup,
 )
-from torch2cpp.hostir.types import FLOAT, INT, STR, DictType, ListType, SetType
+from torch2cpp.hostir.types import FLOAT, INT, STR, DictType, ListType, SetType, TupleType
 
 Handler = Callable[[Context, list[AbsVal], dict[str, AbsVal]], AbsVal]
 
@@ -247,8 +249,9 @@ def _len(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
         case DictObj():
             return Static(len(o.items))
         case Rt() if isinstance(o.type, ListType | DictType | SetType):
-            kind = {ListType: "list", DictType: "dict", SetType: "set"}[type(o.type)]
-            return cx.scalar(f"{kind}.len", o.operand)
+            if isinstance(o.type, ListType):
+                return length_of(cx, o)
+            return cx.scalar("dict.len" if isinstance(o.type, DictType) else "set.len", o.operand)
         case Host() if o.type == STR:
             return cx.scalar("str.len", o.operand)
         case RangeVal() | Iter():
@@ -288,13 +291,39 @@ def _type(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
 def _hasattr(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
     from torch2cpp.binding.attributes import has_attribute
 
-    return has_attribute(cx, args[0], _name_of(cx, args[1]))
+    name, o = args[1], resolve(cx, args[0])
+    if isinstance(name, Host) and isinstance(o, Static) and not name.loops - cx.facts.unrolled:
+        from torch2cpp.binding.container_operators import any_equal
+
+        return any_equal(cx, [Static(n) for n in _attribute_names(o.value)], name)
+    return has_attribute(cx, args[0], _name_of(cx, name))
+
+
+def _attribute_names(value: Any) -> list[str]:
+    """Names that a run-time string can mean: submodules, or the attributes of a plain object."""
+    if isinstance(value, torch.nn.Module):
+        return [*value._modules, *value._parameters, *value._buffers]
+    return list(vars(value))
+
+
+def _named_choice(cx: Context, args: list[AbsVal]) -> AbsVal | None:
+    """`getattr(self, name)` with a name made at run time: one of the submodules."""
+    name, o = args[1], resolve(cx, args[0])
+    if not isinstance(name, Host) or not isinstance(o, Static) or name.loops - cx.facts.unrolled:
+        return None
+    modules = {n: m for n, m in getattr(o.value, "_modules", {}).items() if m is not None}
+    if not modules:
+        return None
+    return Iter("keyed_choice", tuple(map(Static, modules.values())), (name, tuple(modules)))
 
 
 @_builtin(getattr, static=False)
 def _getattr(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
     from torch2cpp.binding.attributes import Missing, find_attribute, get_attribute
 
+    chosen = _named_choice(cx, args)
+    if chosen is not None:
+        return chosen
     name = _name_of(cx, args[1])
     if len(args) == 2:
         return get_attribute(cx, args[0], name)
@@ -443,6 +472,11 @@ def _enumerate(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> Ab
 
 @_builtin(zip, static=False)
 def _zip(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
+    if len(args) == 1 and isinstance(args[0], StarRest):
+        rows = resolve(cx, args[0].value)
+        if isinstance(rows, Rt) and isinstance(rows.type, ListType) and isinstance(rows.type.elem, TupleType):
+            return Iter("unzip", (args[0].value,))
+        cx.refuse("T2C200", f"zip(*{describe(cx, rows)})", "append to one list per column instead")
     return Iter("zip", tuple(_indexable(cx, a) for a in args))
 
 

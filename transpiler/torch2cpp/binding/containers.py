@@ -44,7 +44,7 @@ from torch2cpp.binding.values import (
     Tup,
     fresh_id,
 )
-from torch2cpp.hostir.types import BOOL, INT, NEVER, STR, DictType, ListType, SetType, StructType, Type, join
+from torch2cpp.hostir.types import INT, NEVER, STR, DictType, ListType, SetType, StructType, Type, join
 
 MutableSeq = (list, tuple)
 
@@ -257,6 +257,11 @@ def get_item(cx: Context, obj: AbsVal, index: AbsVal) -> AbsVal:
             from torch2cpp.binding.strings import string_item
 
             return string_item(cx, o, index)
+        case Iter() if o.kind == "choice_slice":
+            if slice_operands(cx, index) is not None:
+                return slice_choice(cx, o, index)
+            picked = cx.scalar("list.get", o.extra, operators.scalar_operand(cx, index))
+            return Iter("choice", o.parts, picked)
         case RangeVal():
             start = operators.binary(cx, "*", index, o.step)
             return operators.binary(cx, "+", o.start, start)
@@ -303,11 +308,19 @@ def _static_item(cx: Context, obj: AbsVal, value: Any, index: AbsVal) -> AbsVal:
         if isinstance(value, torch.nn.ModuleList):
             for b in (index.start, index.stop, index.step):
                 need_static_if_loop(cx, b)
-            return Iter("choice_slice", tuple(map(Static, value)), index)
+            return slice_choice(cx, Iter("choice_slice", tuple(map(Static, value)), None), index)
         rt = constant_list(cx, obj, cx.site(None))
         if rt is not None:
             return _rt_item(cx, rt, index)
     cx.refuse("T2C161", f"{describe(cx, obj)} is indexed with {describe(cx, index)}", "index it with a constant")
+
+
+def slice_choice(cx: Context, choice: Iter, index: AbsVal) -> AbsVal:
+    """modules[a:b:c] with run-time bounds: the indices that are left."""
+    whole = choice.extra if choice.extra is not None else cx.host("list.range", 0, len(choice.parts), 1)
+    bounds = slice_operands(cx, index)
+    assert bounds is not None
+    return Iter("choice_slice", choice.parts, cx.host("list.slice", whole, *bounds, type_=whole.type))
 
 
 def _static_dict_item(cx: Context, items: dict[Any, Any], key: Host) -> AbsVal:
@@ -631,199 +644,4 @@ def delete_item(cx: Context, obj: AbsVal, index: AbsVal) -> None:
             cx.refuse("T2C162", f"an item of {describe(cx, obj)} is deleted", "delete items of lists or dicts")
 
 
-# Membership, operators, comparison ---------------------------------------------------------------
-
-
-@distributes
-def contains(cx: Context, obj: AbsVal, item: AbsVal) -> AbsVal:
-    """`item in obj`"""
-    o = resolve(cx, obj)
-    if isinstance(o, Static) and isinstance(item, Static) and not isinstance(o.value, torch.Tensor):
-        return operators.static_call(cx, lambda x, y: y in x, o.value, item.value)
-    match o:
-        case Rt() if isinstance(o.type, ListType | SetType | DictType):
-            kind = {ListType: "list", SetType: "set", DictType: "dict"}[type(o.type)]
-            key = o.type.key if isinstance(o.type, DictType) else o.type.elem
-            return cx.scalar(f"{kind}.contains", o.operand, to_operand(cx, item, key), type_=BOOL)
-        case DictObj() if isinstance(item, Static):
-            return Static(item.value in o.items)
-        case Rt() if isinstance(o.type, StructType) and not isinstance(cx.struct_key(o.type.name), type):
-            return any_equal(cx, [Static(k) for k in cx.facts.structs[cx.struct_key(o.type.name)]], item)
-        case Static(value) if isinstance(value, dict | torch.nn.ModuleDict):
-            return any_equal(cx, [Static(k) for k in value], item)
-        case Static(value) if isinstance(value, set | frozenset | range):
-            return any_equal(cx, [Static(k) for k in value], item)
-        case Static(value) if isinstance(value, str):
-            return cx.scalar("str.contains", value, operators.scalar_operand(cx, item))
-        case Host() if o.type == STR:
-            return cx.scalar("str.contains", o.operand, operators.scalar_operand(cx, item))
-        case DictObj():
-            return any_equal(cx, [Static(k) for k in o.items], item)
-    from torch2cpp.binding.aten import elements
-
-    elems = elements(cx, obj)
-    if elems is not None:
-        return any_equal(cx, elems, item)
-    from torch2cpp.binding.calls import call_method_if_any
-
-    out = call_method_if_any(cx, obj, "__contains__", [item])
-    if out is not None:
-        return operators.truth(cx, out)
-    cx.refuse("T2C163", f"membership in {describe(cx, obj)}", "use a list, tuple, dict, set or string")
-
-
-def any_equal(cx: Context, elems: list[AbsVal], item: AbsVal) -> AbsVal:
-    """Whether any of a known number of values equals `item`."""
-    from torch2cpp.binding.control import branch
-
-    def step(i: int) -> AbsVal:
-        if i == len(elems):
-            return Static(False)
-        same = operators.truth(cx, operators.compare(cx, "==", elems[i], item))
-        if isinstance(same, Static):
-            return Static(True) if same.value else step(i + 1)
-        return branch(cx, same.operand, lambda: Static(True), lambda: step(i + 1), "found", cx.span)
-
-    return step(0)
-
-
-def container_binary(cx: Context, sign: str, a: AbsVal, b: AbsVal) -> AbsVal | None:
-    """`+` and `*` of sequences, None when neither is one."""
-    from torch2cpp.binding.aten import elements
-
-    x, y = resolve(cx, a), resolve(cx, b)
-    if sign == "%" and isinstance(x, Static) and isinstance(x.value, str):
-        from torch2cpp.binding.strings import percent_format
-
-        return percent_format(cx, x, b)
-    if sign == "*":
-        if is_scalar(x):
-            a, b, x, y = b, a, y, x
-        return _repeat(cx, a, x, y) if is_scalar(y) else None
-    if sign != "+":
-        return None
-    xs, ys = elements(cx, a), elements(cx, b)
-    a_list = _is_list(x)
-    if xs is not None and ys is not None:
-        return new_list(cx, xs + ys, cx.site(None)) if a_list else _tuple(xs + ys)
-    if isinstance(x, Rt | ListObj | Static) and isinstance(y, Rt | ListObj | Static):
-        p, q = as_list_of(cx, a, y), as_list_of(cx, b, x)
-        if p is None or q is None:
-            return None
-        t = join(p.type, q.type)
-        if t is None or not same_layout(p.type, t) or not same_layout(q.type, t):
-            cx.refuse("T2C110", f"{describe(cx, a)} + {describe(cx, b)}", "join lists of one type")
-        return fresh_rt(
-            cx, "list.concat", p.operand, q.operand, type_=t, example=p.example or q.example, site=cx.site(None)
-        )
-    return None
-
-
-def as_list_of(cx: Context, v: AbsVal, like: AbsVal) -> Rt | None:
-    """A sequence as a run-time list with the element type of another."""
-    from torch2cpp.binding.aten import elements
-
-    obj = resolve(cx, v)
-    if isinstance(obj, Rt):
-        return obj if isinstance(obj.type, ListType) else None
-    elems = elements(cx, v)
-    if elems is None:
-        return None
-    elem: Type | None = like.type.elem if isinstance(like, Rt) and isinstance(like.type, ListType) else NEVER
-    for e in elems:
-        elem = join(elem, element_type(cx, e)) if elem is not None else None
-    if elem is None:
-        return None
-    t = ListType(elem)
-    value = cx.host("list.new", *(to_operand(cx, e, elem) for e in elems), type_=t, label="list")
-    return Rt(value, t, example=elems[0] if elems else None)
-
-
-def _is_list(o: AbsVal) -> bool:
-    if isinstance(o, Static):
-        return isinstance(o.value, list)
-    return isinstance(o, ListObj) or (isinstance(o, Rt) and isinstance(o.type, ListType))
-
-
-def _repeat(cx: Context, a: AbsVal, x: AbsVal, n: AbsVal) -> AbsVal | None:
-    from torch2cpp.binding.aten import elements
-
-    elems = elements(cx, a)
-    if elems is not None and isinstance(n, Static):
-        out = elems * n.value
-        return new_list(cx, out, cx.site(None)) if _is_list(x) else _tuple(out)
-    rt = as_list_of(cx, a, x)
-    if rt is None:
-        return None
-    return fresh_rt(
-        cx,
-        "list.repeat",
-        rt.operand,
-        operators.scalar_operand(cx, n),
-        type_=rt.type,
-        example=rt.example,
-        site=cx.site(None),
-    )
-
-
-def inplace_binary(cx: Context, sign: str, old: AbsVal, value: AbsVal) -> AbsVal | None:
-    """`list += iterable` extends the list itself; None for everything else."""
-    o = resolve(cx, old)
-    if sign == "+" and (isinstance(o, ListObj) or (isinstance(o, Rt) and isinstance(o.type, ListType))):
-        from torch2cpp.binding.container_methods import list_extend
-
-        list_extend(cx, old, value)
-        return old
-    return None
-
-
-def container_compare(cx: Context, sign: str, a: AbsVal, b: AbsVal) -> AbsVal | None:
-    """Equality and ordering of sequences and dicts; None when they are not."""
-    from torch2cpp.binding.aten import elements
-    from torch2cpp.binding.control import branch
-
-    x, y = resolve(cx, a), resolve(cx, b)
-    xs, ys = elements(cx, a), elements(cx, b)
-    if xs is not None and ys is not None:
-        if _is_list(x) != _is_list(y):
-            return Static(sign == "!=") if sign in ("==", "!=") else None
-        if sign in ("==", "!="):
-            if len(xs) != len(ys):
-                return Static(sign == "!=")
-
-            def step(i: int) -> AbsVal:
-                if i == len(xs):
-                    return Static(True)
-                same = operators.truth(cx, operators.compare(cx, "==", xs[i], ys[i]))
-                if isinstance(same, Static):
-                    return step(i + 1) if same.value else Static(False)
-                return branch(cx, same.operand, lambda: step(i + 1), lambda: Static(False), "same", cx.span)
-
-            out = step(0)
-            return out if sign == "==" else operators.logical_not(cx, out)
-        return _lexicographic(cx, sign, xs, ys)
-    if sign in ("==", "!=") and (isinstance(x, Rt) or isinstance(y, Rt)):
-        p, q = as_list_of(cx, a, y), as_list_of(cx, b, x)
-        if p is not None and q is not None:
-            eq = cx.scalar("equal", p.operand, q.operand)
-            return eq if sign == "==" else operators.logical_not(cx, eq)
-    return None
-
-
-def _lexicographic(cx: Context, sign: str, xs: list[AbsVal], ys: list[AbsVal]) -> AbsVal:
-    from torch2cpp.binding.control import branch
-
-    def step(i: int) -> AbsVal:
-        if i == min(len(xs), len(ys)):
-            return operators.compare(cx, sign, Static(len(xs)), Static(len(ys)))
-        same = operators.truth(cx, operators.compare(cx, "==", xs[i], ys[i]))
-        if isinstance(same, Static):
-            return step(i + 1) if same.value else operators.compare(cx, sign, xs[i], ys[i])
-        return branch(
-            cx, same.operand, lambda: step(i + 1), lambda: operators.compare(cx, sign, xs[i], ys[i]), "less", cx.span
-        )
-
-    return step(0)
-
-
-__all__ = ["INT", "MutableSeq", "contains", "delete_item", "get_item", "new_list", "set_item"]
+__all__ = ["INT", "MutableSeq", "delete_item", "get_item", "new_list", "set_item"]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from torch2cpp.binding import operators
+from torch2cpp.binding.container_operators import contains
 from torch2cpp.binding.containers import (
-    contains,
     dict_update,
     need_static_if_loop,
     new_dict,
@@ -297,12 +297,12 @@ def _set_update(cx: Context, ref: AbsVal, args: Args, kwargs: Kwargs) -> AbsVal:
 
     arity(cx, "update", args, kwargs, 0, 1024)
     for i, other in enumerate(args):
-        items = _elements_in_any_order(cx, other)
+        items = members_in_order(cx, other)
         consume(cx, items, lambda x: set_add(cx, ref, x), (cx.site(None), "update", i))
     return NONE
 
 
-def _elements_in_any_order(cx: Context, v: AbsVal) -> AbsVal:
+def members_in_order(cx: Context, v: AbsVal) -> AbsVal:
     """An iterable whose order does not matter: run-time sets are walked in sorted order."""
     o = resolve(cx, v)
     if isinstance(o, Rt) and isinstance(o.type, SetType):
@@ -337,9 +337,9 @@ def _combined(keep: bool | None) -> Handler:
             else:
                 branch(cx, wanted.operand, put, lambda: NONE, "member", cx.span)
 
-        consume(cx, _elements_in_any_order(cx, ref), one, (cx.site(None), "left"))
+        consume(cx, members_in_order(cx, ref), one, (cx.site(None), "left"))
         if keep is None:
-            consume(cx, _elements_in_any_order(cx, args[0]), one, (cx.site(None), "right"))
+            consume(cx, members_in_order(cx, args[0]), one, (cx.site(None), "right"))
         return out
 
     return combine

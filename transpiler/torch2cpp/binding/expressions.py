@@ -248,7 +248,7 @@ def _chain(cx: Context, left: AbsVal, rest: list[cst.ComparisonTarget]) -> AbsVa
 
 def compare_once(cx: Context, op: cst.BaseCompOp, a: AbsVal, b: AbsVal) -> AbsVal:
     """One comparison operator."""
-    from torch2cpp.binding.containers import contains
+    from torch2cpp.binding.container_operators import contains
 
     match op:
         case cst.Is():

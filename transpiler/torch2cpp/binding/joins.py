@@ -207,6 +207,10 @@ class _Merger:
 
     def _by_type(self, vals: list[AbsVal], name: str) -> AbsVal:
         """Values of unlike form: an optional, or containers of joined types."""
+        for path, v in zip(self.incoming, vals):
+            if isinstance(v, Ref):
+                with _inside(self.cx, path):
+                    _as_runtime(self.cx, v)
         try:
             types = [type_in(self.cx, e, v) for e, v in zip(self.incoming, vals)]
         except NoType:
@@ -585,10 +589,12 @@ def widen_dict(cx: Context, state: State, obj: DictObj) -> None:
     key: Type | None = NEVER
     value: Type | None = NEVER
     saved, cx.state = cx.state, state
-    for k, x in obj.items.items():
-        key = join(key, static_type(k)) if key is not None else None
-        value = join(value, type_of(cx, x)) if value is not None else None
-    cx.state = saved
+    try:
+        for k, x in obj.items.items():
+            key = join(key, static_type(k)) if key is not None else None
+            value = join(value, type_of(cx, _as_runtime(cx, x))) if value is not None else None
+    finally:
+        cx.state = saved
     old = cx.facts.containers.get(obj.site, DictType(NEVER, NEVER))
     new = join(old, DictType(key, value)) if key is not None and value is not None else None
     if new is None:

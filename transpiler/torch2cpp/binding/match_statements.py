@@ -9,7 +9,8 @@ import libcst as cst
 
 from torch2cpp.binding import operators
 from torch2cpp.binding.aten import elements
-from torch2cpp.binding.containers import contains, get_item, new_dict, new_list
+from torch2cpp.binding.container_operators import contains
+from torch2cpp.binding.containers import get_item, new_dict, new_list
 from torch2cpp.binding.context import Context, Label
 from torch2cpp.binding.control import branch, labelled
 from torch2cpp.binding.convert import describe, resolve

@@ -113,7 +113,7 @@ def binary(cx: Context, sign: str, a: AbsVal, b: AbsVal) -> AbsVal:
         return _tensor_binary(cx, sign, aten, a, b)
     if is_scalar(a) and is_scalar(b):
         return _scalar_binary(cx, sign, python, host, a, b)
-    from torch2cpp.binding.containers import container_binary
+    from torch2cpp.binding.container_operators import container_binary
 
     out = container_binary(cx, sign, a, b)
     if out is None:
@@ -187,7 +187,8 @@ def with_hints(cx: Context, host: Host, python: Callable[..., Any], *vals: AbsVa
             except (ArithmeticError, ValueError, TypeError):
                 out.append(DEFAULT_HINTS[w])
         small = [n for n in out if abs(n) < 2**31]
-        host.hints = tuple(out) if len(small) == WORLDS else DEFAULT_HINTS
+        # a run-time int that is the same in all worlds would pass for a constant size
+        host.hints = distinct(out) if len(small) == WORLDS else DEFAULT_HINTS
     return host
 
 
@@ -267,7 +268,7 @@ def compare(cx: Context, sign: str, a: AbsVal, b: AbsVal) -> AbsVal:
         if known[0] and known[1]:
             _hinted(cx, out, tuple(bool(python(x, y)) for x, y in zip(*known)))
         return out
-    from torch2cpp.binding.containers import container_compare
+    from torch2cpp.binding.container_operators import container_compare
 
     result = container_compare(cx, sign, a, b)
     if result is None:

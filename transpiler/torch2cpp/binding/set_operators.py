@@ -1,0 +1,158 @@
+"""`|`, `&`, `-`, `^` and comparison of sets and dicts."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from torch2cpp.binding import operators
+from torch2cpp.binding.container_operators import contains
+from torch2cpp.binding.containers import as_list, dict_update, get_item, new_dict, new_set
+from torch2cpp.binding.context import Context
+from torch2cpp.binding.control import branch
+from torch2cpp.binding.convert import NoType, describe, resolve, to_operand
+from torch2cpp.binding.dict_methods import SET, members_in_order
+from torch2cpp.binding.literal_sets import LiteralSet, make_run_time_set, make_set
+from torch2cpp.binding.values import NONE, AbsVal, DictObj, Rt, Static, Tup
+from torch2cpp.hostir.types import DictType, SetType
+
+_PYTHON = {
+    "|": operator.or_, "&": operator.and_, "-": operator.sub, "^": operator.xor,
+    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
+}  # fmt: skip
+_METHODS = {"|": "union", "&": "intersection", "-": "difference"}
+
+
+def is_set(o: AbsVal) -> bool:
+    """Whether a resolved value is a set, known or not."""
+    if isinstance(o, Static):
+        return isinstance(o.value, set | frozenset)
+    return isinstance(o, Rt) and isinstance(o.type, SetType)
+
+
+def is_dict(o: AbsVal) -> bool:
+    """Whether a resolved value is a dict, known or not."""
+    if isinstance(o, Static):
+        return isinstance(o.value, dict)
+    return isinstance(o, DictObj) or (isinstance(o, Rt) and isinstance(o.type, DictType))
+
+
+def set_binary(cx: Context, sign: str, a: AbsVal, b: AbsVal) -> AbsVal | None:
+    """`a <sign> b` of two sets, or `a | b` of two dicts; None when they are not."""
+    x, y = resolve(cx, a), resolve(cx, b)
+    if sign == "|" and is_dict(x) and is_dict(y):
+        out = new_dict(cx, [], cx.site(None))
+        dict_update(cx, out, a)
+        dict_update(cx, out, b)
+        return out
+    if sign not in ("|", "&", "-", "^") or not (is_set(x) and is_set(y)):
+        return None
+    if isinstance(x, Static) and isinstance(y, Static):
+        return make_set(cx, _PYTHON[sign](x.value, y.value), cx.site(None))
+    left, right = _run_time(cx, x), _run_time(cx, y)
+    if sign != "^":
+        return SET[_METHODS[sign]](cx, left, [right], {})
+    with cx.at("left"):
+        only_left = SET["difference"](cx, left, [right], {})
+    with cx.at("right"):
+        only_right = SET["difference"](cx, right, [left], {})
+    return SET["union"](cx, only_left, [only_right], {})
+
+
+def _run_time(cx: Context, o: AbsVal) -> AbsVal:
+    """A set as a run-time one: a copy of a known one."""
+    if isinstance(o, Rt):
+        return o
+    members = sorted(o.value, key=repr)
+    return new_set(cx, [Static(m) for m in members], (cx.site(None), "known"))
+
+
+def set_inplace(cx: Context, sign: str, old: AbsVal, value: AbsVal) -> bool:
+    """`old <sign>= value` of a set or dict, which changes `old` itself; whether it was one."""
+    o, other = resolve(cx, old), resolve(cx, value)
+    if sign == "|" and is_dict(o) and not isinstance(o, Static) and is_dict(other):
+        dict_update(cx, old, value)
+        return True
+    if not is_set(o) or not is_set(other) or sign not in ("|", "&", "-"):
+        return False
+    if isinstance(o, Static):
+        if not isinstance(o.value, LiteralSet):
+            return False
+        make_run_time_set(cx, o.value)
+    if sign == "|":
+        SET["update"](cx, old, [value], {})
+        return True
+    # The members are listed before any is taken out.
+    _discard_where(cx, old, as_list(cx, members_in_order(cx, old)), value, sign == "-")
+    return True
+
+
+def _discard_where(cx: Context, old: AbsVal, members: AbsVal, other: AbsVal, inside: bool) -> None:
+    from torch2cpp.binding.comprehensions import consume
+
+    def one(x: AbsVal) -> None:
+        found = contains(cx, other, x)
+        gone = found if inside else operators.logical_not(cx, found)
+
+        def discard() -> AbsVal:
+            return SET["discard"](cx, old, [x], {})
+
+        if not isinstance(gone, Static):
+            branch(cx, gone.operand, discard, lambda: NONE, "member", cx.span)
+        elif gone.value:
+            discard()
+
+    consume(cx, members, one, (cx.site(None), "discard"))
+
+
+def set_compare(cx: Context, sign: str, a: AbsVal, b: AbsVal) -> AbsVal | None:
+    """Equality of sets and dicts, order of known sets; None when they are not."""
+    x, y = resolve(cx, a), resolve(cx, b)
+    sets, dicts = is_set(x) and is_set(y), is_dict(x) and is_dict(y)
+    if not sets and not dicts:
+        return None
+    if isinstance(x, Static) and isinstance(y, Static):
+        return operators.static_call(cx, _PYTHON[sign], x.value, y.value)
+    if sign not in ("==", "!="):
+        cx.refuse("T2C250", f"{describe(cx, a)} {sign} {describe(cx, b)}", "use all(x in other for x in sorted(s))")
+    same = _equal_run_time(cx, x, y) if isinstance(x, Rt) or isinstance(y, Rt) else _equal_dicts(cx, a, b, x, y)
+    return same if sign == "==" else operators.logical_not(cx, same)
+
+
+def _equal_run_time(cx: Context, x: AbsVal, y: AbsVal) -> AbsVal:
+    whole = x if isinstance(x, Rt) else y
+    try:
+        operands = [to_operand(cx, _listed(v), whole.type) for v in (x, y)]
+    except NoType as error:
+        cx.refuse("T2C250", f"{describe(cx, x)} == {describe(cx, y)} ({error})", "compare values of one type")
+    return cx.scalar("equal", *operands)
+
+
+def _listed(v: AbsVal) -> AbsVal:
+    """A known set as a sequence, to make a run-time set of."""
+    if isinstance(v, Static) and isinstance(v.value, set | frozenset):
+        return Tup(tuple(Static(m) for m in sorted(v.value, key=repr)))
+    return v
+
+
+def _equal_dicts(cx: Context, a: AbsVal, b: AbsVal, x: AbsVal, y: AbsVal) -> AbsVal:
+    """Two dicts with known keys."""
+    keys, others = _keys(x), _keys(y)
+    if set(keys) != set(others):
+        return Static(False)
+
+    def step(i: int) -> AbsVal:
+        if i == len(keys):
+            return Static(True)
+        pair = get_item(cx, a, Static(keys[i])), get_item(cx, b, Static(keys[i]))
+        same = operators.truth(cx, operators.compare(cx, "==", *pair))
+        if isinstance(same, Static):
+            return step(i + 1) if same.value else Static(False)
+        return branch(cx, same.operand, lambda: step(i + 1), lambda: Static(False), "same", cx.span)
+
+    return step(0)
+
+
+def _keys(o: AbsVal) -> list[Any]:
+    return list(o.items) if isinstance(o, DictObj) else list(o.value)
+
