@@ -18,7 +18,7 @@ from torch2cpp.binding.shadow import item_hints, shadow_of
 from torch2cpp.binding.special_shapes import special_result
 from torch2cpp.binding.values import AbsVal, Host, ListObj, Meta, Rt, Static, Tensor, Tup
 from torch2cpp.hostir.ops import Operand, TensorOp, Value
-from torch2cpp.hostir.types import FLOAT, INT, ListType, TensorType
+from torch2cpp.hostir.types import FLOAT, INT, ListType, OptionalType, TensorType
 
 #: Python's spelling of an argument -> ATen's.
 ALIASES = {"axis": "dim", "keepdims": "keepdim", "input": "self", "x": "self", "axes": "dims"}
@@ -70,6 +70,9 @@ def call_aten(
 ) -> AbsVal:
     """Emits a call of `aten::name` on abstract values. Raises NoOverload if none fits."""
     kwargs = {ALIASES.get(k, k): v for k, v in (kwargs or {}).items() if k != "out" or not _is_none(v)}
+    optional = next((v for v in [*args, *kwargs.values()] if _may_be_none(cx, v)), None)
+    if optional is not None:
+        return _with_optional(cx, name, args, kwargs, label, optional)
     for overload in overloads(name):
         bound = _bind(cx, overload, args, kwargs)
         if bound is not None:
@@ -78,6 +81,33 @@ def call_aten(
     if read is not None:
         return call_aten(cx, name, read, kwargs, label)
     raise NoOverload(f"aten::{name}({', '.join(describe(cx, a) for a in [*args, *kwargs.values()])})")
+
+
+def _may_be_none(cx: Context, v: AbsVal) -> bool:
+    return isinstance(v, Rt) and isinstance(v.type, OptionalType)
+
+
+def _with_optional(
+    cx: Context, name: str, args: list[AbsVal], kwargs: dict[str, AbsVal], label: str, optional: Rt
+) -> AbsVal:
+    """An argument that may be None: one call without it and one with it; Python's error if it must be there."""
+    from torch2cpp.binding.control import branch
+    from torch2cpp.binding.optional import held, is_none
+
+    def with_value(v: AbsVal) -> AbsVal:
+        swapped = [v if a is optional else a for a in args]
+        return call_aten(cx, name, swapped, {k: v if a is optional else a for k, a in kwargs.items()}, label)
+
+    def without() -> AbsVal:
+        try:
+            return with_value(Static(None))
+        except NoOverload:
+            cx.raise_(TypeError, f"{name}(): an argument must be a Tensor or number, not NoneType")
+
+    missing = is_none(cx, optional)
+    if isinstance(missing, Static):
+        return without() if missing.value else with_value(held(cx, optional))
+    return branch(cx, missing.operand, without, lambda: with_value(held(cx, optional)), label or name, cx.span)
 
 
 def _read_scalars(cx: Context, name: str, args: list[AbsVal]) -> list[AbsVal] | None:
@@ -192,6 +222,10 @@ def _fit(cx: Context, kind: str, n: int | None, v: AbsVal) -> Any:
 def _tensor(cx: Context, obj: AbsVal) -> Any:
     if isinstance(obj, Tensor):
         return obj
+    if isinstance(obj, Rt) and isinstance(obj.type, OptionalType) and isinstance(obj.type.elem, TensorType):
+        from torch2cpp.binding.optional import held_or_raise
+
+        return held_or_raise(cx, obj, TypeError, "a Tensor is needed, not NoneType")
     if isinstance(obj, Static) and isinstance(obj.value, torch.Tensor):
         return cx.weight(obj.value)
     return _NO

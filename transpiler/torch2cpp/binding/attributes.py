@@ -68,8 +68,7 @@ def find_attribute(cx: Context, obj: AbsVal, name: str) -> AbsVal:
         case Iter() if o.kind == "super":
             return _super_attribute(cx, o, name)
         case Iter() if o.kind in ("choice", "keyed_choice"):
-            chosen = Iter(o.kind, tuple(find_attribute(cx, p, name) for p in o.parts), o.extra)
-            return Native(name, lambda c, a, k: call(c, chosen, a, k))
+            return _picked_attribute(cx, o, name)
         case Rt() if isinstance(o.type, StructType):
             return _struct_attribute(cx, obj, o, name)
         case Host() if o.type == STR:
@@ -86,6 +85,16 @@ def find_attribute(cx: Context, obj: AbsVal, name: str) -> AbsVal:
     if special is not None:
         return special(cx, name)
     cx.refuse("T2C175", f"attribute {name!r} of {describe(cx, obj)}", "read attributes of objects, tensors or modules")
+
+
+def _picked_attribute(cx: Context, o: Iter, name: str) -> AbsVal:
+    """An attribute of a module picked at run time: a method to call, or one branch per module."""
+    parts = [find_attribute(cx, p, name) for p in o.parts]
+    if all(isinstance(p, Native | Bound) or (isinstance(p, Static) and callable(p.value)) for p in parts):
+        chosen = Iter(o.kind, tuple(parts), o.extra)
+        return Native(name, lambda c, a, k: call(c, chosen, a, k))
+    readers = tuple(Native(name, lambda c, a, k, p=p: p) for p in parts)  # type: ignore[misc]
+    return call(cx, Iter(o.kind, readers, o.extra), [], {})
 
 
 def _choice_attribute(cx: Context, choice: Choice, name: str) -> AbsVal:
@@ -212,6 +221,10 @@ def _tuple_attribute(cx: Context, obj: AbsVal, o: Tup, name: str) -> AbsVal:
 def _super_attribute(cx: Context, o: Iter, name: str) -> AbsVal:
     first = o.parts[0]
     obj = resolve(cx, first)
+    if operators.tensor_of(cx, obj) is not None:
+        from torch2cpp.binding.tensor_methods import aten_method
+
+        return Native(name, lambda c, a, k: aten_method(c, name, obj, a, k))
     cls = obj.cls if isinstance(obj, InstanceObj) else obj.value if isinstance(getattr(obj, "value", None), type) else (
         type(obj.value)
     )  # fmt: skip

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import libcst as cst
@@ -19,6 +20,10 @@ from torch2cpp.binding.iteration import items_of
 from torch2cpp.binding.optional import narrow, refinements
 from torch2cpp.binding.values import NONE, AbsVal, Host, Iter, ListObj, Rt, Static
 from torch2cpp.binding.variables import local_names, stored_in
+
+
+#: A comprehension over at most this many known items is unrolled.
+MAX_UNROLLED_ITEMS = 32
 
 
 def comprehension(cx: Context, node: Any) -> AbsVal:
@@ -98,7 +103,10 @@ def _clause(cx: Context, clause: cst.CompFor, source: AbsVal, body: Callable[[],
         store(cx, clause.target, item)
         _tests(cx, list(clause.ifs), lambda: _inner(cx, clause, body, key))
 
-    loop(cx, items_of(cx, source), one, None, (key, cx.site(clause)), _targets(clause.target))
+    items = items_of(cx, source)
+    if items.known and isinstance(items.count, Static) and items.count.value <= MAX_UNROLLED_ITEMS:
+        items.prefers_loop = False  # a list of few items keeps its structure
+    loop(cx, items, one, None, (key, cx.site(clause)), _targets(clause.target))
 
 
 def _inner(cx: Context, clause: cst.CompFor, body: Callable[[], None], key: Any) -> None:
@@ -130,17 +138,31 @@ def _tests(cx: Context, tests: list[cst.CompIf], body: Callable[[], None]) -> No
 # Generators --------------------------------------------------------------------------------------
 
 
+@contextmanager
+def _frames(cx: Context, frames: list[Frame]) -> Iterator[None]:
+    """Runs the body in other calls than the current ones."""
+    saved, cx.frames = cx.frames, frames
+    try:
+        yield
+    finally:
+        cx.frames = saved
+
+
 def consume(cx: Context, v: AbsVal, one: Callable[[AbsVal], None], site: Any) -> None:
     """Calls `one` on every item of an iterable, in order."""
     o = resolve(cx, v)
     if isinstance(o, Iter) and o.kind == "generator":
         pending: _Pending = o.extra
-        saved = cx.frames
-        cx.frames = [*saved, pending.frame]
-        try:
-            _run(cx, pending.node.for_in, o.parts[0], lambda: one(evaluate(cx, pending.node.elt)), site)
-        finally:
-            cx.frames = saved
+        ours = cx.frames
+
+        def next_item() -> None:
+            item = evaluate(cx, pending.node.elt)
+            # What is done with the item happens in the function that consumes it.
+            with _frames(cx, ours):
+                one(item)
+
+        with _frames(cx, [*ours, pending.frame]):
+            _run(cx, pending.node.for_in, o.parts[0], next_item, site)
         return
     if isinstance(o, Iter) and o.kind == "filter":
         consume(cx, o.parts[0], lambda x: _filtered(cx, o.extra, x, one), site)

@@ -147,6 +147,8 @@ class Context:
         self.knows: dict[int, tuple[tuple[Any, ...], tuple[Any, ...]]] = {}
         #: defaultdict value -> its factory.
         self.factories: dict[int, Any] = {}
+        #: List value -> its length in the sample worlds.
+        self.lengths: dict[int, tuple[int, ...]] = {}
         #: Condition value -> its value in the first sample world.
         self.bool_hints: dict[int, bool] = {}
         #: Scalar value -> the static loops it follows from.
@@ -301,6 +303,10 @@ class Context:
     def struct_key(self, name: str) -> Any:
         """The class (or place of a dict display) behind a struct's name."""
         return next(k for k in self.facts.structs if struct_name(k) == name)
+
+    def in_library(self) -> bool:
+        """Whether the running function is library code (torch's own), whose loops count dimensions and weights."""
+        return _is_library(self.frame.source.file)
 
     def function_node(self) -> Any:
         """The definition of the running function."""

@@ -15,7 +15,7 @@ from torch2cpp.binding.context import Context, Exit, Facts, Frame, Restart, Term
 from torch2cpp.binding.control import run_path
 from torch2cpp.binding.convert import NoType, describe, to_operand
 from torch2cpp.binding.joins import _inside, type_in
-from torch2cpp.binding.signature import InputSpec, ParamSpec, infer_params
+from torch2cpp.binding.signature import InputSpec, ParamSpec, kinds_of
 from torch2cpp.binding.values import NONE, AbsVal, DictObj, Host, ListObj, Meta, Ref, Rt, State, Static, Tensor, Tup, fresh_id
 from torch2cpp.binding.variables import local_names
 from torch2cpp.diagnostics import Diagnostic, Refused
@@ -61,13 +61,13 @@ def bind(
         cx = Context(facts, dict(weight_names), _module_paths(model))
         _name_containers(cx, model)
         try:
-            functions = {
+            bound = {
                 e: _bind_entry(cx, model, e, list(per_entry.get(e, [()])), dynamic_shapes, pin or {}) for e in entries
             }
         except Restart:
             continue
         if not cx.dirty:
-            return _program(cx, model, functions, name)
+            return _program(cx, model, bound, name)
     raise Refused(
         [Diagnostic("T2C120", NOWHERE, "the types of this program do not settle", "keep one type per variable")]
     )
@@ -99,11 +99,17 @@ def _name_containers(cx: Context, model: Any) -> None:
 
 def _bind_entry(
     cx: Context, model: Any, entry: str, examples: list[Any], dynamic_shapes: Any, pin: dict[str, Any]
-) -> Function:
+) -> list[Function]:
+    """The functions of an entry, one per kind of input."""
     function, first = _entry_function(model, entry)
-    specs = infer_params(function, examples, first is not None, dynamic_shapes, pin)
+    kinds = kinds_of(function, examples, first is not None, dynamic_shapes, pin)
+    names = [entry, *(f"{entry}_{i}" for i in range(2, len(kinds) + 1))]
+    return [_bind_kind(cx, function, first, n, specs) for n, specs in zip(names, kinds)]
+
+
+def _bind_kind(cx: Context, function: Any, first: AbsVal | None, name: str, specs: list[ParamSpec]) -> Function:
     parsed = parse_function(function)
-    cx.state, cx.block, cx.frames, cx.labels, cx.path = State(), Block(), [], [], (("entry", entry),)
+    cx.state, cx.block, cx.frames, cx.labels, cx.path = State(), Block(), [], [], (("entry", name),)
     cx.span = parsed.source.span(parsed.node)
     params: list[Param] = []
     names: dict[str, AbsVal] = {}
@@ -121,7 +127,7 @@ def _bind_entry(
         with _inside(cx, path):
             operand = to_operand(cx, path.value, result)
             cx.emit(Return(operand, path.span))
-    return Function(entry, tuple(params), result, body, cx.span)
+    return Function(name, tuple(params), result, body, cx.span)
 
 
 def _entry_function(model: Any, entry: str) -> tuple[Any, AbsVal | None]:
@@ -216,6 +222,8 @@ def abstract(cx: Context, spec: InputSpec, value: Value, path: str) -> AbsVal:
 
             example = _example(cx, spec.parts[0]) if spec.parts else None
             wide = cx.facts.containers.get(("input", path), t)
+            if spec.lengths:
+                cx.lengths[value.id] = spec.lengths
             return run_time(cx, Rt(value, wide, example=example), ("input", path))
         case TupleType():
             elems = tuple(
@@ -258,7 +266,9 @@ def snake(name: str) -> str:
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
 
 
-def _program(cx: Context, model: Any, functions: dict[str, Function], name: str | None) -> Program:
+def _program(cx: Context, model: Any, bound: dict[str, list[Function]], name: str | None) -> Program:
+    functions = {f.name: f for fs in bound.values() for f in fs}
+    variants = {e: tuple(f.name for f in fs) for e, fs in bound.items() if len(fs) > 1}
     class_name = model.__name__ if inspect.isfunction(model) else type(model).__name__
     used = _used_weights(cx, functions)
     structs = {
@@ -277,6 +287,7 @@ def _program(cx: Context, model: Any, functions: dict[str, Function], name: str 
         {n: t for n, t in cx.weights.items() if n in used},
         structs,
         {},
+        variants,
         tuple(files),
     )
     LINE_KINDS[id(program)] = cx.line_kinds

@@ -14,7 +14,7 @@ from torch2cpp.binding.expressions import evaluate
 from torch2cpp.binding.iteration import Items, items_of
 from torch2cpp.binding.loops import LoopPlan, run_loop
 from torch2cpp.binding.meta import DEFAULT_HINTS
-from torch2cpp.binding.values import NONE, AbsVal, Host, ScopeObj, Static
+from torch2cpp.binding.values import NONE, AbsVal, Host, Iter, ScopeObj, Static
 from torch2cpp.binding.variables import iteration_names, set_name
 from torch2cpp.hostir.types import INT
 
@@ -28,7 +28,7 @@ def run_for(cx: Context, node: cst.For) -> None:
 
     if node.asynchronous is not None:
         cx.refuse("T2C205", "async for in deployed code", "use a plain for")
-    items = items_of(cx, evaluate(cx, node.iter))
+    iterable = evaluate(cx, node.iter)
     key = cx.site(node)
 
     def one(item: AbsVal) -> None:
@@ -36,8 +36,26 @@ def run_for(cx: Context, node: cst.For) -> None:
         run_body(cx, node.body)
 
     orelse = None if node.orelse is None else (lambda: run_body(cx, node.orelse.body))
-    names = _iteration_names(cx, node)
+    if isinstance(iterable, Iter) and iterable.kind in ("generator", "filter"):
+        _lazy(cx, iterable, one, orelse, key)
+        return
+    items, names = items_of(cx, iterable), _iteration_names(cx, node)
     loop(cx, items, one, orelse, key, names, node.target.value if isinstance(node.target, cst.Name) else "")
+
+
+def _lazy(
+    cx: Context, iterable: Iter, one: Callable[[AbsVal], None], orelse: Callable[[], None] | None, key: Any
+) -> None:
+    """A loop over items that are computed one by one, between the iterations."""
+    from torch2cpp.binding.comprehensions import consume
+
+    def whole(out: Label) -> AbsVal:
+        consume(cx, iterable, lambda item: _iteration(cx, 0, out, lambda: one(item)), key)
+        if orelse is not None:
+            orelse()
+        return NONE
+
+    labelled(cx, "for", whole, cx.span)
 
 
 def _iteration_names(cx: Context, node: cst.For | cst.While) -> frozenset[str]:
@@ -55,7 +73,7 @@ def loop(
     target: str = "",
 ) -> None:
     """Runs `one` on every item, as a loop or unrolled."""
-    unroll = items.known and (not items.prefers_loop or key in cx.facts.unrolled)
+    unroll = items.known and (not items.prefers_loop or key in cx.facts.unrolled or cx.in_library())
     if unroll:
         cx.mark("static")
         _unrolled(cx, items, one, orelse)

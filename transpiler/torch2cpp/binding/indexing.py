@@ -206,6 +206,10 @@ def _select(cx: Context, t: Tensor, dim: int, index: AbsVal) -> Tensor:
             IndexError, f"index {index.value} is out of bounds for dimension {dim} with size {size}"
         )
     meta = Meta(t.meta.dtype, tuple(d for i, d in enumerate(t.meta.dims) if i != dim))
+    if isinstance(index, Host) and index.hints and t.shadow is not None:
+        # a loop's sample indices may be out of range of the samples
+        sizes = [max(1, s.shape[dim]) for s in t.shadow]
+        operand = Host(index.type, index.operand, tuple(h % n for h, n in zip(index.hints, sizes)), index.loops)
     return _view(cx, torch.ops.aten.select.int, t, (dim, operand), meta, "item")
 
 

@@ -29,7 +29,7 @@ from torch2cpp.binding.values import (
     Tensor,
     Tup,
 )
-from torch2cpp.hostir.types import NEVER, STR, DictType, ListType, OptionalType, SetType, TupleType, Type, join
+from torch2cpp.hostir.types import INT, NEVER, STR, DictType, ListType, OptionalType, SetType, TupleType, Type, join
 
 
 @dataclass
@@ -154,11 +154,18 @@ def size_host(cx: Context, t: Tensor, dim: int) -> Host:
     return out
 
 
+def length_of(cx: Context, o: Rt) -> Host:
+    """`len` of a run-time list; that of an input is known in the sample worlds."""
+    count = cx.scalar("list.len", o.operand)
+    count.hints = cx.lengths.get(o.operand.id, count.hints)
+    return count
+
+
 def _rt_items(cx: Context, o: Rt) -> Items:
     match o.type:
         case ListType():
             elem = o.type.elem
-            count = cx.scalar("list.len", o.operand)
+            count = length_of(cx, o)
 
             def get(i: AbsVal) -> AbsVal:
                 value = cx.host("list.get", o.operand, operators.scalar_operand(cx, i), type_=elem, label="item")
@@ -228,6 +235,12 @@ def _iter_items(cx: Context, o: Iter) -> Items:
             return _rt_dict_items(cx, d)
         case "choice_slice":
             return _choice_slice(cx, o)
+        case "unzip":
+            return _unzip_items(cx, o)
+        case "generator" | "filter":
+            from torch2cpp.binding.comprehensions import collect
+
+            return items_of(cx, collect(cx, o))
     cx.refuse("T2C164", f"iteration over a {o.kind}", "make it a list first")
 
 
@@ -247,18 +260,37 @@ def _rt_dict_items(cx: Context, d: AbsVal) -> Items:
 
 
 def _choice_slice(cx: Context, o: Iter) -> Items:
-    """modules[a:b:c] with run-time bounds: a range of indices into the modules."""
-    listed = cx.host("list.range", 0, len(o.parts), 1)
-    from torch2cpp.binding.containers import slice_operands
-
-    bounds = slice_operands(cx, o.extra)
-    assert bounds is not None
-    chosen = cx.host("list.slice", listed, *bounds, type_=listed.type)
-    count = cx.scalar("list.len", chosen)
+    """modules[a:b:c] with run-time bounds: a run-time list of indices into the modules."""
+    count = cx.scalar("list.len", o.extra)
 
     def get(i: AbsVal) -> AbsVal:
-        index = cx.scalar("list.get", chosen, operators.scalar_operand(cx, i))
+        index = cx.scalar("list.get", o.extra, operators.scalar_operand(cx, i))
         return Iter("choice", o.parts, index)
+
+    return Items(count, get, False)
+
+
+def _unzip_items(cx: Context, o: Iter) -> Items:
+    """zip(*pairs) of a run-time list of tuples: as many lists as a tuple has elements, none if it is empty."""
+    from torch2cpp.binding.containers import get_item
+    from torch2cpp.binding.for_loops import loop
+
+    rows = resolve(cx, o.parts[0])
+    assert isinstance(rows, Rt) and isinstance(rows.type, ListType) and isinstance(rows.type.elem, TupleType)
+    width = len(rows.type.elem.elems)
+    empty = cx.host("eq", cx.host("list.len", rows.operand), 0)
+    count = cx.scalar("select", empty, 0, width, type_=INT)
+    count.hints = (width,) * 3
+
+    def get(i: AbsVal) -> AbsVal:
+        from torch2cpp.binding.container_methods import list_append
+        from torch2cpp.binding.containers import new_list
+
+        assert isinstance(i, Static)
+        site = (cx.site(None), "unzip", i.value)
+        column = new_list(cx, [], site)
+        loop(cx, items_of(cx, rows), lambda row: list_append(cx, column, get_item(cx, row, i)), None, site)
+        return column
 
     return Items(count, get, False)
 

@@ -129,7 +129,11 @@ def _finish(
 
 def _merge(cx: Context, plan: LoopPlan, entry: Exit, widened: list[Exit], more: list[Exit]) -> Merged:
     # The states of earlier attempts only count by their form; what converting them emits is dropped.
-    stale = [Exit(w.state, Block(), None, w.span) for w in widened]
+    # After an iteration the sizes are more telling than before the first.
+    entry.likely = not widened
+    stale = [Exit(w.state, Block(), None, w.span, likely=w is widened[-1]) for w in widened]
+    for path in more:
+        path.likely = False
     return merge(cx, [entry, *stale, *more], loop=plan.key if plan.static else None, unroll=plan.unrolls)
 
 

@@ -9,6 +9,7 @@ made up; when an operation cannot take the made-up size, better ones are tried a
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -18,6 +19,8 @@ from torch2cpp.binding.context import Context, Restart
 from torch2cpp.binding.values import WORLDS, Dim, Host, Meta, Static, Sym, Tensor
 from torch2cpp.hostir.ops import leaves, map_leaves
 
+#: Draws of sizes before an operation counts as failing.
+SEARCHES = 400
 #: Made-up sizes: different from each other and from most real ones, small enough to slice with.
 DEFAULT_HINTS = (4, 3, 5)
 
@@ -62,7 +65,7 @@ def _concrete(leaf: Any, world: int) -> Any:
         return torch.empty(shape, dtype=leaf.meta.dtype, device="meta")
     if isinstance(leaf, Host):
         if leaf.type.kind == "int":
-            return leaf.hints[world] if leaf.hints else DEFAULT_HINTS[world]
+            return distinct(leaf.hints)[world] if leaf.hints else DEFAULT_HINTS[world]
         return {"float": 0.5, "bool": True, "str": "", "complex": 1j}[leaf.type.kind]
     if isinstance(leaf, torch.device):
         return torch.device("meta")
@@ -89,26 +92,58 @@ _cache: dict[Any, Any] = {}
 def evaluate(cx: Context, call: Callable[..., Any], args: Any, kwargs: Any, key: Any) -> Any:
     """Runs `call` on meta tensors in every world; gives its output tree with `Meta` for tensors.
 
-    Raises OpFails when it fails in every world.
+    Raises OpFails when no sizes are found that it takes.
     """
     varying = bool(_syms((args, kwargs))) or _has_host_int((args, kwargs))
-    worlds = range(WORLDS) if varying else range(1)
     outs: dict[int, Any] = {}
     error: Exception | None = None
-    for w in worlds:
+    for w in range(WORLDS) if varying else range(1):
         try:
-            outs[w] = _run(call, args, kwargs, w, key)
+            outs[w] = _run(call, args, kwargs, lambda leaf, w=w: _concrete(leaf, w), key)  # type: ignore[misc]
         except Exception as e:  # any operator error means: not with these sizes
             error = error or e
     if 0 not in outs and varying:
         _repair(cx, call, args, kwargs)
+        if not outs:
+            outs = _search(call, args, kwargs, key)
     if not outs:
         raise OpFails(str(error).split("\n")[0]) from error
     return _combine(cx, outs, _syms((args, kwargs)), varying)
 
 
-def _run(call: Callable[..., Any], args: Any, kwargs: Any, world: int, key: Any) -> Any:
-    a, k = map_leaves((args, kwargs), lambda leaf: _concrete(leaf, world))
+def _search(call: Callable[..., Any], args: Any, kwargs: Any, key: Any) -> dict[int, Any]:
+    """Sizes the operation takes, where those of the sample worlds do not belong together.
+
+    The varying sizes are drawn from those around and some usual ones. What is found only tells
+    which of the result's sizes vary.
+    """
+    rng = random.Random(0)
+    found = list(leaves((args, kwargs)))
+    pool = sorted({size_in(d, w) for x in found if isinstance(x, Tensor) for d in x.meta.dims for w in range(WORLDS)})
+    pool = [n for n in {*pool, 1, 2, 4, 7, 12, 16, 24} if n > 0]
+    outs: dict[int, Any] = {}
+    for _ in range(SEARCHES):
+        drawn: dict[Any, int] = {}
+
+        def concrete(leaf: Any, drawn: dict[Any, int] = drawn) -> Any:
+            if isinstance(leaf, Tensor):
+                shape = [d if isinstance(d, int) else drawn.setdefault(id(d), rng.choice(pool)) for d in leaf.meta.dims]
+                return torch.empty(shape, dtype=leaf.meta.dtype, device="meta")
+            if isinstance(leaf, Host) and leaf.type.kind == "int":
+                return drawn.setdefault(leaf.operand.id, rng.choice([0, *pool]))
+            return _concrete(leaf, 0)
+
+        try:
+            outs[len(outs)] = _run(call, args, kwargs, concrete, key)
+        except Exception:  # not these either
+            continue
+        if len(outs) == WORLDS:
+            break
+    return outs
+
+
+def _run(call: Callable[..., Any], args: Any, kwargs: Any, concrete: Callable[[Any], Any], key: Any) -> Any:
+    a, k = map_leaves((args, kwargs), concrete)
     ckey = (key, _freeze((a, k)))
     hit = _cache.get(ckey)
     if hit is None:
@@ -192,30 +227,32 @@ def _dim(cx: Context, sizes: dict[int, int], inputs: list[Sym], varying: bool, p
 def _repair(cx: Context, call: Callable[..., Any], args: Any, kwargs: Any) -> None:
     """Looks for sizes of the free dimensions with which the operation works, and starts again with them."""
     syms = _syms((args, kwargs))
-    free = [s for s in syms if s.free]
+    free = [s for s in syms if s.free and s.site is not None and s.site not in cx.facts.hints]
     sizes = {size_in(d, 0) for leaf in leaves((args, kwargs)) if isinstance(leaf, Tensor) for d in leaf.meta.dims}
     sizes |= {1}
-    for sym in free:
-        for candidate in sorted(sizes - {sym.hints[0]}, reverse=True):
-
-            def concrete(leaf: Any, sym: Sym = sym, candidate: int = candidate) -> Any:
-                if isinstance(leaf, Tensor):
-                    shape = [candidate if d is sym else size_in(d, 0) for d in leaf.meta.dims]
-                    return torch.empty(shape, dtype=leaf.meta.dtype, device="meta")
-                return _concrete(leaf, 0)
-
-            a, k = map_leaves((args, kwargs), concrete)
-            try:
-                with torch.no_grad():
-                    call(*a, **k)
-            except Exception:  # not this one either
-                continue
-            donor = next((s for s in syms if s is not sym and s.hints[0] == candidate), None)
-            hints = donor.hints if donor else (candidate, candidate + 1, candidate + 2)
-            if sym.site is not None and sym.site not in cx.facts.hints:
-                cx.facts.hints[sym.site] = hints
+    for group in [*([f] for f in free), free] if len(free) > 1 else [free]:
+        for candidate in sorted(sizes, reverse=True):
+            if group and _works(call, args, kwargs, group, candidate):
+                donor = next((s for s in syms if s not in group and s.hints[0] == candidate), None)
+                hints = donor.hints if donor else (candidate, candidate + 1, candidate + 2)
+                cx.facts.hints.update({s.site: hints for s in group})
                 raise Restart
-    return
+
+
+def _works(call: Callable[..., Any], args: Any, kwargs: Any, group: list[Sym], candidate: int) -> bool:
+    def concrete(leaf: Any) -> Any:
+        if isinstance(leaf, Tensor):
+            shape = [candidate if d in group else size_in(d, 0) for d in leaf.meta.dims]
+            return torch.empty(shape, dtype=leaf.meta.dtype, device="meta")
+        return _concrete(leaf, 0)
+
+    a, k = map_leaves((args, kwargs), concrete)
+    try:
+        with torch.no_grad():
+            call(*a, **k)
+    except Exception:  # not this one either
+        return False
+    return True
 
 
 def merge_dims(a: Dim, b: Dim) -> Dim:

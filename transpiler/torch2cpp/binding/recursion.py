@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from torch2cpp.binding.containers import make_run_time
+from torch2cpp.binding.containers import make_run_time, site_of
 from torch2cpp.binding.context import Context, Exit, Restart, Terminated
 from torch2cpp.binding.control import run_path
 from torch2cpp.binding.convert import NoType, describe, from_operand, resolve, to_operand, type_of
@@ -21,7 +21,7 @@ from torch2cpp.binding.joins import _inside, type_in
 from torch2cpp.binding.values import AbsVal, Bound, Func, Native, Rt, State, Static, Tensor, Tup
 from torch2cpp.hostir.ops import Block, Call, Return
 from torch2cpp.hostir.program import Function, Param
-from torch2cpp.hostir.types import NEVER, NeverType, Type, join
+from torch2cpp.hostir.types import NEVER, NeverType, Type, is_reference, join
 
 #: A function this many times inside itself is taken for recursive.
 MAX_NESTED = 10
@@ -118,12 +118,26 @@ def _parameter_types(cx: Context, f: Any, name: str, shape: _Shape) -> list[Type
         if wide is None:
             cx.refuse("T2C174", f"{f.name} is called with {t} and {mine} as {n!r}", "use one type per parameter")
         cx.facts.examples.setdefault(("param", name, n), v)
-        out.append(wide)
+        out.append(_agree(cx, v, ("param", name, n), mine, wide))
     if out != have:
         cx.facts.function_params[name] = out
         if name in cx.functions:
             raise Restart
     return out
+
+
+def _agree(cx: Context, v: AbsVal, site: Any, mine: Type, wide: Type) -> Type:
+    """A container is the same object inside and outside: what either side stores widens both."""
+    if not is_reference(mine):
+        return wide
+    fact = cx.facts.containers.get(site)
+    if fact is not None:
+        wide = join(wide, fact) or wide
+    own = site_of(cx, v)
+    if own is not None and wide != mine:
+        cx.facts.containers[own] = wide
+        raise Restart
+    return wide
 
 
 def _bind(cx: Context, f: Any, name: str, shape: _Shape, types: list[Type], first: AbsVal) -> None:
@@ -140,7 +154,7 @@ def _bind(cx: Context, f: Any, name: str, shape: _Shape, types: list[Type], firs
             value = cx.value(t, n)
             cx.named.add(value.id)
             params.append(Param(n, value))
-            names[n] = _parameter(cx, value, t, cx.facts.examples.get(("param", name, n)))
+            names[n] = _parameter(cx, value, t, ("param", name, n))
         ordered = {n: names[n] for n in [*shape.static, *shape.run_time]}
         body, state = cx.block, cx.state
         with cx.label("return") as label:
@@ -155,13 +169,14 @@ def _bind(cx: Context, f: Any, name: str, shape: _Shape, types: list[Type], firs
         cx.state, cx.block, cx.frames, cx.labels, cx.path = saved
 
 
-def _parameter(cx: Context, value: Any, t: Type, example: AbsVal) -> AbsVal:
+def _parameter(cx: Context, value: Any, t: Type, site: Any) -> AbsVal:
     from torch2cpp.binding.containers import run_time
     from torch2cpp.hostir.types import DictType, ListType, SetType
 
-    v = from_operand(cx, value, t, example)
+    v = from_operand(cx, value, t, cx.facts.examples.get(site))
     if isinstance(v, Rt) and isinstance(t, ListType | DictType | SetType):
-        return run_time(cx, v, ("param", value.name, cx.path))
+        v.example = None  # an example of the container is none of its elements
+        return run_time(cx, v, site)
     return v
 
 

@@ -40,6 +40,8 @@ class InputSpec:
     is_static: bool = False
     #: For small tensors of ints or bools: their values in the sample worlds.
     shadow: tuple[torch.Tensor, ...] | None = None
+    #: For a list of run-time length: its lengths in the sample worlds.
+    lengths: tuple[int, ...] | None = None
 
 
 @dataclass
@@ -142,7 +144,8 @@ def infer(path: str, values: list[Any], sizes: Sizes) -> InputSpec:
         return InputSpec(RecordType("namedtuple", type(first).__name__, fields), parts=parts)
     if all(isinstance(v, list) for v in values) or all(isinstance(v, tuple) for v in values):
         return _sequence(path, values, sizes)
-    if all(v is first or v == first for v in values):
+    if all(v is first or (type(v) is type(first) and not isinstance(v, torch.Tensor | dict | list | tuple)
+                          and v == first) for v in values):  # fmt: skip
         return InputSpec(NONE_TYPE, static=first, is_static=True)
     kinds = ", ".join(sorted({type(v).__name__ for v in values}))
     raise SignatureError(f"input {path!r} is {kinds} in different examples")
@@ -212,7 +215,14 @@ def _sequence(path: str, values: list[Any], sizes: Sizes) -> InputSpec:
     part = infer(f"{path}[]", flat, inner_sizes)
     elem = join(NEVER, part.type)
     assert elem is not None
-    return InputSpec(ListType(elem), parts=[part])
+    return InputSpec(ListType(elem), parts=[part], lengths=distinct(_in_worlds([len(v) for v in values], sizes)))
+
+
+def _in_worlds(values: list[int], sizes: Sizes) -> list[int]:
+    chosen = [values[w] for w in sizes.worlds if w < len(values)] or values[:1]
+    while len(chosen) < WORLDS:
+        chosen.append(chosen[0] + len(chosen))
+    return chosen
 
 
 def dynamic_dims(dynamic_shapes: Any, names: list[str]) -> set[tuple[str, int]]:
@@ -245,15 +255,58 @@ def dynamic_dims(dynamic_shapes: Any, names: list[str]) -> set[tuple[str, int]]:
     return out
 
 
-def infer_params(
+def varying_dims(bound: list[dict[str, Any]]) -> set[tuple[str, int]]:
+    """(input path, dimension) pairs whose size differs between examples of equal rank."""
+    seen: dict[tuple[str, int], list[torch.Size]] = {}
+
+    def visit(path: str, value: Any) -> None:
+        if isinstance(value, torch.Tensor):
+            seen.setdefault((path, value.dim()), []).append(value.shape)
+        elif isinstance(value, dict):
+            for k, x in value.items():
+                visit(f"{path}.{k}", x)
+        elif isinstance(value, list | tuple):
+            for i, x in enumerate(value):
+                visit(f"{path}.{i}", x)
+
+    for example in bound:
+        for name, value in example.items():
+            visit(name, value)
+    return {
+        (path, i) for (path, rank), shapes in seen.items() for i in range(rank) if len({s[i] for s in shapes}) > 1
+    }
+
+
+def kinds_of(
     function: Any, examples: list[Any], skip_self: bool, dynamic_shapes: Any, pin: dict[str, Any]
-) -> list[ParamSpec]:
-    """The parameters of an entry. Raises SignatureError."""
+) -> list[list[ParamSpec]]:
+    """The parameters of an entry, once per kind of input that one function can carry.
+
+    An example joins the first kind it fits (same ranks, dtypes and structure). Raises SignatureError.
+    """
     if not examples:
         raise SignatureError("at least one example is needed")
     signature, bound = bound_examples(function, examples, skip_self)
-    names = list(signature.parameters)
-    sizes = Sizes(choose_worlds(bound), dynamic_dims(dynamic_shapes, names))
+    dynamic = dynamic_dims(dynamic_shapes, list(signature.parameters)) | varying_dims(bound)
+    groups: list[list[dict[str, Any]]] = []
+    for example in bound:
+        for group in groups:
+            try:
+                _params(signature, [*group, example], dynamic, pin)
+            except SignatureError:
+                continue
+            group.append(example)
+            break
+        else:
+            _params(signature, [example], dynamic, pin)
+            groups.append([example])
+    return [_params(signature, group, dynamic, pin) for group in groups]
+
+
+def _params(
+    signature: inspect.Signature, bound: list[dict[str, Any]], dynamic: set[tuple[str, int]], pin: dict[str, Any]
+) -> list[ParamSpec]:
+    sizes = Sizes(choose_worlds(bound), dynamic)
     out = []
     for name, p in signature.parameters.items():
         default = REQUIRED if p.default is inspect.Parameter.empty else p.default

@@ -59,7 +59,7 @@ def tensor_attribute(cx: Context, t: Tensor, name: str) -> AbsVal:
 
         return Native(name, lambda c, a, k: call_python(c, member, [t, *a], k))
     if has_op(name):
-        return Native(name, lambda c, a, k: _aten_method(c, name, t, a, k))
+        return Native(name, lambda c, a, k: aten_method(c, name, t, a, k))
     if member is None:
         raise Missing(f"'Tensor' object has no attribute '{name}'")
     cx.refuse("T2C197", f"tensor.{name} has no ATen operator", "use another tensor operation")
@@ -69,7 +69,7 @@ def _wraps_builtin(name: str) -> bool:
     return name.startswith("__")
 
 
-def _aten_method(cx: Context, name: str, t: Tensor, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
+def aten_method(cx: Context, name: str, t: Tensor, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
     fixed = [_sequence(cx, a) for a in args]
     try:
         return call_aten(cx, name, [t, *fixed], kwargs)
@@ -242,7 +242,7 @@ def _len(cx: Context, t: Tensor, args: list[AbsVal], kwargs: dict[str, AbsVal]) 
 
 
 def _view(cx: Context, t: Tensor, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
-    return _aten_method(cx, "view", t, args, {("dtype" if k == "dtype" else "size"): v for k, v in kwargs.items()})
+    return aten_method(cx, "view", t, args, {("dtype" if k == "dtype" else "size"): v for k, v in kwargs.items()})
 
 
 def split_sizes(cx: Context, t: Tensor, sizes: list[AbsVal], dim: int) -> AbsVal:
@@ -398,7 +398,7 @@ def _unique(cx: Context, t: Tensor, args: list[AbsVal], kwargs: dict[str, AbsVal
 
 def _reduce_or_compare(name: str) -> Method:
     def call(cx: Context, t: Tensor, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
-        return _aten_method(cx, name, t, args, kwargs)
+        return aten_method(cx, name, t, args, kwargs)
 
     return call
 

@@ -113,11 +113,22 @@ class Interpreter:
         Raises PyError for what the model's code raises, TypeError or ValueError for an argument
         that the signature does not take.
         """
-        function = self.program.entries[entry]
-        values = bind_arguments(self.program, function, args, kwargs or {})
+        function, values = self._variant(entry, args, kwargs or {})
         with torch.no_grad(), _deep_recursion():
             result = self._function(function, values)
         return to_python(result, function.result, self.program.structs)
+
+    def _variant(self, entry: str, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Function, Sequence[Any]]:
+        """The function of the entry that takes these arguments: the first, where examples are of several kinds."""
+        names = self.program.variants.get(entry, (entry,))
+        for name in names[:-1]:
+            function = self.program.entries[name]
+            try:
+                return function, bind_arguments(self.program, function, args, kwargs)
+            except (TypeError, ValueError):
+                continue
+        function = self.program.entries[names[-1]]
+        return function, bind_arguments(self.program, function, args, kwargs)
 
     # -- functions and blocks ------------------------------------------------------------------
 
@@ -143,7 +154,7 @@ class Interpreter:
                 raise from_exception(error, op.span) from error
             if left is not None:
                 return left
-        raise IrFault("a block without terminator")
+        raise IrFault("control reaches the end of a block without terminator")
 
     def _handed_on(self, op: Op, frame: _Frame) -> tuple[Any, ...]:
         match op:
