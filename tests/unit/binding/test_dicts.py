@@ -138,3 +138,49 @@ def test_set_literal_that_grows() -> None:
         return sorted(seen), len(seen)
 
     assert_like_python(f, (2,), (0,))
+
+
+def test_views() -> None:
+    def f(n: int) -> object:
+        d = {"a": n, "b": 2}
+        e = {}
+        for i in range(n):
+            e[i] = i
+        return (
+            "a" in d.keys(), n in d.values(), len(d.items()), list(d.keys())[0], n in e.keys(), ("a", n) in d.items(),
+            len(e.items()), list(e.items()), 3 in e.values(), sorted(e.items()), dict(zip(d.keys(), d.values())),
+        )
+
+    assert_like_python(f, (2,), (4,), (0,))
+
+
+def test_set_operators() -> None:
+    def f(n: int) -> object:
+        s = {1, 2}
+        t = {2, n}
+        u = set()
+        for i in range(n):
+            u.add(i)
+        u |= {7}
+        v = set(u)
+        v -= {0, n - 1}
+        w = u.copy()
+        w &= t
+        return (
+            sorted(s | t), sorted(s & t), sorted(s - t), sorted(s ^ u), len(s | t), s == {2, 1}, n in s, sorted(u),
+            sorted(v), sorted(w), u == {7}, u != t, {1} | {3} == {3, 1}, {1} < {1, 2},
+        )
+
+    assert_like_python(f, (1,), (4,), (0,))
+
+
+def test_dict_operators() -> None:
+    def f(n: int) -> object:
+        d = {"a": n} | {"b": 1}
+        e = {}
+        for i in range(n):
+            e[i] = 2 * i
+        e |= {5: 5}
+        return d, e, d == {"b": 1, "a": 4}, d == {"a": 4}, e == {5: 5}, e != {0: 0, 5: 5}
+
+    assert_like_python(f, (1,), (4,), (0,))

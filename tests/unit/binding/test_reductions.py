@@ -116,3 +116,48 @@ def test_sort_and_reduce_in_a_loop() -> None:
         return beams, max(beams)[1]
 
     assert_like_python(f, (3,), (1,), (0,))
+
+
+def test_generators_where_a_list_is_expected() -> None:
+    def f(n: int) -> object:
+        a, b = (i * n for i in (1, 2))
+        first = tuple(i + n for i in range(3))
+        pairs = list(zip((i * i for i in range(n)), range(n)))
+        numbered = [i * v for i, v in enumerate(v for v in range(n) if v != 1)]
+        return a, b, first, pairs, numbered, list(filter(None, [0, n, 2])), list(map(lambda v: v + 1, (1, n)))
+
+    assert_like_python(f, (3,), (0,), (1,))
+
+
+def test_for_over_a_generator() -> None:
+    def f(n: int) -> object:
+        seen = []
+        for v in (i * i for i in range(n) if i != 2):
+            if v > 20:
+                break
+            if v == 1:
+                continue
+            seen.append(v)
+        else:
+            seen.append(-1)
+        for v in (w + n for w in (1, 2, 3)):
+            if v == 4:
+                break
+            seen.append(v)
+        for v in filter(lambda w: w > n, [1, 2, 3]):
+            seen.append(v)
+        return seen
+
+    assert_like_python(f, (3,), (7,), (0,), (1,), (2,))
+
+
+def test_a_generator_is_computed_between_the_iterations() -> None:
+    def f(n: int) -> object:
+        xs = [1, 2]
+        out = []
+        for v in (xs[-1] + i for i in range(n)):
+            xs.append(v)
+            out.append(v)
+        return out
+
+    assert_like_python(f, (3,), (0,))

@@ -210,8 +210,8 @@ def _dict(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
 @_builtin(set, static=False)
 def _set(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
     from torch2cpp.binding.comprehensions import consume
-    from torch2cpp.binding.container_methods import set_add
     from torch2cpp.binding.containers import new_set
+    from torch2cpp.binding.dict_methods import members_in_order, set_add
     from torch2cpp.binding.literal_sets import make_set
 
     site = cx.site(None)
@@ -220,7 +220,7 @@ def _set(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
         return make_set(cx, known.value, site)
     ref = new_set(cx, [], site)
     if args:
-        consume(cx, args[0], lambda x: set_add(cx, ref, x), site)
+        consume(cx, members_in_order(cx, args[0]), lambda x: set_add(cx, ref, x), site)
     return ref
 
 
