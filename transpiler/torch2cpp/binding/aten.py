@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from torch2cpp.binding.context import Context, tensor_type
+from torch2cpp.binding.context import Context, Restart, tensor_type
 from torch2cpp.binding.convert import describe, from_operand, is_scalar, resolve
 from torch2cpp.binding.meta import OpFails, evaluate
 from torch2cpp.binding.shadow import item_hints, shadow_of
@@ -339,7 +339,11 @@ def _rewritten(cx: Context, op: torch._ops.OpOverload, args: list[Any], target: 
     """What an in-place operator returns: its target, with a new size after `resize_` and its like."""
     if isinstance(target, Tensor):
         target.shadow = None
-        if isinstance(out, Meta) and out.dims != target.meta.dims and op._schema.name in RESIZING:
+        if isinstance(out, Meta) and op._schema.name in RESIZING:
+            name = cx.loaded.get(target.operand.id) if isinstance(target.operand, Value) else None
+            if name is not None and name not in cx.facts.resized_weights:
+                cx.facts.resized_weights.add(name)
+                raise Restart
             return Tensor(target.operand, out)
     return target  # type: ignore[no-any-return]
 
@@ -369,8 +373,6 @@ def note_write(cx: Context, target: AbsVal) -> None:
     if isinstance(target, Tensor) and isinstance(target.operand, WeightRef):
         name = target.operand.name
         if name not in cx.facts.written_weights:
-            from torch2cpp.binding.context import Restart
-
             cx.facts.written_weights.add(name)
             raise Restart
 

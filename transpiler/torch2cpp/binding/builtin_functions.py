@@ -111,7 +111,7 @@ def _int(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
     if isinstance(v, Host):
         if v.type == INT:
             return v
-        return cx.scalar("int", v.operand)
+        return operators.with_hints(cx, cx.scalar("int", v.operand), int, v)
     from torch2cpp.binding.calls import call_method_if_any
 
     made = call_method_if_any(cx, v, "__int__", [])
@@ -126,7 +126,7 @@ def _float(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal
     if isinstance(v, Static):
         return operators.static_call(cx, float, v.value)
     if isinstance(v, Host):
-        return v if v.type == FLOAT else cx.scalar("float", v.operand)
+        return v if v.type == FLOAT else operators.with_hints(cx, cx.scalar("float", v.operand), float, v)
     cx.refuse("T2C150", f"float() of {describe(cx, v)}", "convert a number or a tensor of one element")
 
 
@@ -386,7 +386,7 @@ def _round(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal
     assert is_scalar(v)
     x = operators.scalar_operand(cx, v)
     if none:
-        return cx.scalar("round", x)
+        return operators.with_hints(cx, cx.scalar("round", x), round, v)
     return cx.scalar("round_digits", x, operators.scalar_operand(cx, digits))
 
 
@@ -613,10 +613,7 @@ def _math(name: str) -> Handler:
             return operators.static_call(cx, getattr(math, name), *(v.value for v in vals))
         row = "math.log_base" if name == "log" and len(vals) == 2 else f"math.{name}"
         ops = [operators.scalar_operand(cx, v) for v in vals]
-        out = cx.scalar(row, *ops)
-        if out.type == INT:
-            operators.with_hints(cx, out, getattr(math, name), *vals)
-        return out
+        return operators.with_hints(cx, cx.scalar(row, *ops), getattr(math, name), *vals)
 
     return run
 

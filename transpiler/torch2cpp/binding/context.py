@@ -64,6 +64,7 @@ class Facts:
     #: id -> list or dict of the model that is changed at run time.
     state_objects: dict[int, Any] = field(default_factory=dict)
     rounds: int = 0
+    keep: list[Any] = field(default_factory=list)
 
 
 @dataclass
@@ -138,7 +139,7 @@ class Context:
         self.functions: dict[str, Any] = {}
         self._ids = itertools.count(1)
         self._sites: dict[Any, int] = {}
-        self.keep: list[Any] = []  # keeps objects alive whose id() is used as a key
+        self.keep = facts.keep
         #: What is written while a `try` body is bound: (heap key, name or None).
         self.write_logs: list[set[tuple[Any, str | None]]] = []
         #: Condition value -> the optional it tests for None.
@@ -147,6 +148,8 @@ class Context:
         self.knows: dict[int, tuple[tuple[Any, ...], tuple[Any, ...]]] = {}
         #: defaultdict value -> its factory.
         self.factories: dict[int, Any] = {}
+        #: Tensor value -> name of the weight it was loaded from.
+        self.loaded: dict[int, str] = {}
         #: List value -> its length in the sample worlds.
         self.lengths: dict[int, tuple[int, ...]] = {}
         #: Condition value -> its value in the first sample world.
@@ -348,7 +351,7 @@ class Context:
             self.weight_names[key] = next(
                 n for i in itertools.count() if (n := f"constants.{hint}" + (f"_{i}" if i else "")) not in taken
             )
-            self.keep.append(tensor)
+            self.facts.keep.append(tensor)  # its id is its key
         name = self.weight_names[key]
         # requires_grad stays: eager's matmul picks its kernel by it, even under no_grad
         self.weights[name] = tensor

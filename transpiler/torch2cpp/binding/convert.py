@@ -15,6 +15,7 @@ from torch2cpp.binding.values import (
     NONE,
     AbsVal,
     Bound,
+    Choice,
     Dim,
     DictObj,
     Func,
@@ -23,6 +24,7 @@ from torch2cpp.binding.values import (
     Iter,
     ListObj,
     Meta,
+    Option,
     Poison,
     Ref,
     Rt,
@@ -55,6 +57,7 @@ from torch2cpp.hostir.types import (
     Type,
     UnionType,
     join,
+    join_or_union,
 )
 from torch2cpp.hostir.types import NONE as NONE_TYPE
 
@@ -146,9 +149,27 @@ def type_of(cx: Context, v: AbsVal) -> Type:
             return RecordType("dict", "", tuple((k, type_of(cx, x)) for k, x in v.items.items()))
         case InstanceObj():
             return RecordType("object", v.cls.__name__, tuple((k, type_of(cx, x)) for k, x in v.fields.items()))
+        case Choice():
+            return _choice_type(v)
         case Iter() if v.kind == "list":
             return TupleType(tuple(type_of(cx, e) for e in v.parts), "list")
     raise NoType(describe(cx, v))
+
+
+def _choice_type(v: Choice) -> Type:
+    """The union of a choice's options. Raises NoType if one is static only."""
+    members: list[Type] = []
+    for option in v.options:
+        t = static_type(option.static.value) if option.slot is None and isinstance(option.static, Static) else None
+        if option.slot is not None and isinstance(option.slot.type, OptionalType):
+            t = option.slot.type.elem
+        if t is None:
+            raise NoType("a function or module")
+        members.append(t)
+    out = members[0]
+    for m in members[1:]:
+        out = join_or_union(out, m)
+    return out
 
 
 def describe(cx: Context, v: AbsVal) -> str:
@@ -190,6 +211,8 @@ def describe(cx: Context, v: AbsVal) -> str:
 
 def to_operand(cx: Context, v: AbsVal, want: Type) -> Operand:
     """Emits what is needed to have `v` as a run-time value of type `want`."""
+    if isinstance(v, Choice):
+        return _choice_operand(cx, v, want)
     if isinstance(want, OptionalType):
         return _to_optional(cx, v, want)
     if isinstance(want, UnionType):
@@ -215,6 +238,20 @@ def to_operand(cx: Context, v: AbsVal, want: Type) -> Operand:
         case InstanceObj():
             return _mapping(cx, list(obj.fields.items()), want)
     raise NoType(describe(cx, v))
+
+
+def _choice_operand(cx: Context, v: Choice, want: Type) -> Operand:
+    """Whichever option is there, as a value of `want`."""
+    from torch2cpp.binding.choices import distribute
+
+    def convert(option: AbsVal) -> AbsVal:
+        operand = to_operand(cx, option, want)
+        if not isinstance(operand, Value):
+            return Static(operand)
+        return Host(want, operand) if isinstance(want, ScalarType) else Rt(operand, want)
+
+    out = distribute(cx, v, convert)
+    return out.value if isinstance(out, Static) else out.operand
 
 
 def _static_operand(cx: Context, value: Any, want: Type) -> Operand:
@@ -281,6 +318,8 @@ def _to_optional(cx: Context, v: AbsVal, want: OptionalType) -> Operand:
 def _to_union(cx: Context, v: AbsVal, want: UnionType) -> Operand:
     if isinstance(v, Rt) and v.type == want:
         return v.operand
+    if isinstance(v, Rt) and isinstance(v.type, UnionType):
+        return to_operand(cx, _from_union(cx, v.operand, v.type, v.example, None), want)
     have = type_of(cx, v)
     for i, member in enumerate(want.members):
         if join(member, have) == member:
@@ -355,6 +394,8 @@ def from_operand(cx: Context, value: Value, t: Type | None = None, example: AbsV
             return Host(t, value, hints)
         case NoneType():
             return NONE
+        case UnionType():
+            return _from_union(cx, value, t, example, site)
         case TupleType() | RecordType():
             types = t.elems if isinstance(t, TupleType) else tuple(x for _, x in t.fields)
             parts = _parts_of(cx, example, len(types))
@@ -367,6 +408,20 @@ def from_operand(cx: Context, value: Value, t: Type | None = None, example: AbsV
             return Tup(elems) if t.kind == "tuple" else _new_list(cx, elems, site)
         case _:
             return Rt(value, t)
+
+
+def _from_union(cx: Context, value: Value, t: UnionType, example: AbsVal, site: Any) -> AbsVal:
+    """A union as a choice between its members."""
+    tag = cx.host("union.index", value, label=f"{value.name}_kind")
+    options = []
+    for i, member in enumerate(t.members):
+        if isinstance(member, NoneType):
+            options.append(Option(None, NONE))
+            continue
+        slot = cx.host("union.get", value, i, type_=OptionalType(member), label=f"{value.name}_{i}")
+        like = example.options[i].static if isinstance(example, Choice) and i < len(example.options) else None
+        options.append(Option(slot, like))
+    return Choice(tag, tuple(options), value.name)
 
 
 def _record(cx: Context, t: RecordType, elems: tuple[AbsVal, ...], site: Any) -> AbsVal:

@@ -58,7 +58,7 @@ def bind(
     weight_names = _weight_names(model)
     for _ in range(MAX_ROUNDS):
         facts.rounds += 1
-        cx = Context(facts, dict(weight_names), _module_paths(model))
+        cx = Context(facts, weight_names, _module_paths(model))
         _name_containers(cx, model)
         try:
             bound = {

@@ -45,12 +45,12 @@ def distinct(hints: Iterable[int]) -> tuple[int, ...]:
     return tuple(out)
 
 
-def hints_of(v: Any) -> tuple[int, ...] | None:
-    """A scalar's value in the sample worlds, where it is an int or bool."""
+def hints_of(v: Any) -> tuple[Any, ...] | None:
+    """A number's value in the sample worlds, where it is known."""
     if isinstance(v, Host):
         return v.hints
-    if isinstance(v, Static) and isinstance(v.value, int):
-        return (int(v.value),) * WORLDS
+    if isinstance(v, Static) and isinstance(v.value, int | float):
+        return (v.value,) * WORLDS
     return None
 
 
@@ -66,6 +66,8 @@ def _concrete(leaf: Any, world: int) -> Any:
     if isinstance(leaf, Host):
         if leaf.type.kind == "int":
             return distinct(leaf.hints)[world] if leaf.hints else DEFAULT_HINTS[world]
+        if leaf.type.kind == "float" and leaf.hints:
+            return leaf.hints[world]
         return {"float": 0.5, "bool": True, "str": "", "complex": 1j}[leaf.type.kind]
     if isinstance(leaf, torch.device):
         return torch.device("meta")

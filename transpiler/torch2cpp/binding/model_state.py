@@ -15,7 +15,7 @@ from torch2cpp.binding.context import Context, Restart
 from torch2cpp.binding.convert import NoType, describe, from_operand, static_type, to_operand
 from torch2cpp.binding.values import AbsVal, Host, Ref, Rt, RtObj, Static
 from torch2cpp.hostir.ops import Cell, Load, Store
-from torch2cpp.hostir.types import NEVER, DictType, ListType, OptionalType, TupleType, Type, join
+from torch2cpp.hostir.types import NEVER, DictType, ListType, OptionalType, TupleType, Type, join, join_or_union
 
 
 class _Absent:
@@ -129,9 +129,7 @@ def store_attribute(cx: Context, obj: Any, name: str, value: AbsVal) -> None:
         return
     new = element_type(cx, value)
     old = cx.facts.state.get(key, start)
-    wide = join(old, new)
-    if wide is None:
-        cx.refuse("T2C178", f"the attribute {name!r} holds {old} and is given {new}", "keep one type per attribute")
+    wide = join_or_union(old, new)
     if not (isinstance(value, Static) and value.value is None):
         cx.facts.state_examples.setdefault(key, value)
     if cx.facts.state.get(key) != wide:
@@ -224,5 +222,6 @@ def written_tensor(cx: Context, tensor: torch.Tensor, name: str) -> AbsVal | Non
     if key not in cx.cells:
         cx.cells[key] = Cell(name, t, "state", tensor)
     v = cx.value(t, name.rpartition(".")[2])
+    cx.loaded[v.id] = name
     cx.emit(Load(v, cx.cells[key], cx.span))
     return from_operand(cx, v, t)

@@ -178,8 +178,13 @@ def _type(v: AbsVal) -> ScalarType:
 
 def with_hints(cx: Context, host: Host, python: Callable[..., Any], *vals: AbsVal) -> Host:
     """Adds to an int result its value in the sample worlds, and the loops it follows from."""
+    known = [hints_of(v) for v in vals]
+    if host.type == FLOAT and all(known):
+        try:
+            host.hints = tuple(float(python(*[k[w] for k in known if k])) for w in range(WORLDS))
+        except (ArithmeticError, ValueError, TypeError):
+            host.hints = None
     if host.type == INT:
-        known = [hints_of(v) for v in vals]
         out: list[int] = []
         for w in range(WORLDS):
             try:

@@ -12,6 +12,7 @@ from torch2cpp.binding import operators
 from torch2cpp.binding.aten import call_aten
 from torch2cpp.binding.attributes import delete_attribute, get_attribute, set_attribute
 from torch2cpp.binding.container_operators import inplace_binary
+from torch2cpp.binding.choices import distribute
 from torch2cpp.binding.containers import delete_item, get_item, set_item
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.control import branch
@@ -19,7 +20,7 @@ from torch2cpp.binding.convert import describe, resolve
 from torch2cpp.binding.expressions import condition, evaluate, make_function, subscript_index
 from torch2cpp.binding.iteration import unpack
 from torch2cpp.binding.optional import narrow, refinements
-from torch2cpp.binding.values import NONE, UNBOUND, AbsVal, Static, Tensor
+from torch2cpp.binding.values import NONE, UNBOUND, AbsVal, Choice, Static, Tensor
 from torch2cpp.binding.variables import assign, lookup, scope_of, set_name
 
 Handler = Callable[[Context, Any], None]
@@ -208,6 +209,8 @@ def _harmless_decorator(d: AbsVal) -> bool:
 @handles(cst.Return)
 def _return(cx: Context, node: cst.Return) -> None:
     value = NONE if node.value is None else evaluate(cx, node.value)
+    if isinstance(value, Choice):
+        distribute(cx, value, lambda v: cx.leave(cx.frame.returns, v))
     cx.leave(cx.frame.returns, value)
 
 

@@ -379,10 +379,6 @@ def _numpy(cx: Context, t: Tensor, args: list[AbsVal], kwargs: dict[str, AbsVal]
     return t
 
 
-def _resize(cx: Context, t: Tensor, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
-    cx.refuse("T2C197", "tensor.resize_", "make a new tensor of the size")
-
-
 def _bool_method(name: str) -> Method:
     def call(cx: Context, t: Tensor, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
         return Static(getattr(t.meta.dtype, name) if name != "is_signed" else t.meta.dtype.is_signed)

@@ -58,8 +58,8 @@ class Host:
 
     type: ScalarType
     operand: Value
-    #: For ints: its value in the sample worlds.
-    hints: tuple[int, ...] | None = None
+    #: Its value in the sample worlds, where it is known.
+    hints: tuple[Any, ...] | None = None
     #: Loops over static ranges that this value follows from: unrolling those makes it static.
     loops: frozenset[Any] = frozenset()
     #: For an int that is a size: the tensor dimension it was read from.

@@ -62,6 +62,15 @@ class HostOpInfo:
 TABLE: dict[str, HostOpInfo] = {}
 
 
+@final
+@dataclass(frozen=True, slots=True)
+class Tagged:
+    """A union's value in the reference interpreter: which member it is, and the value."""
+
+    index: int
+    value: Any
+
+
 def _row(
     name: str,
     evaluate: Callable[..., Any],
@@ -333,7 +342,12 @@ _row("optional.is_none", lambda x: x is None, "!{0}.has_value()", "pure", BOOL)
 #: The value of an optional known not to be None.
 _row("optional.get", lambda x: x, "*{0}", "pure", lambda t: t.elem)
 #: args: member index (constant), value; result type is the union
-_row("union.make", lambda i, x: x, "{T}(std::in_place_index<{0}>, {1})", "pure", lambda *xs: None)
+_row("union.make", lambda i, x: Tagged(i, x), "{T}(std::in_place_index<{0}>, {1})", "pure", lambda *xs: None)
+#: The number of the member that is there.
+_row("union.index", lambda u: u.index, "union_index({0})", "pure", INT)
+#: Member `i` (constant) as an optional: None unless it is the one that is there.
+_row("union.get", lambda u, i: u.value if u.index == i else None, "union_get<{1}>({0})", "pure",
+     lambda u, i: OptionalType(u.members[0]))  # fmt: skip
 
 #: print(*args): operands are strings already formatted.
 _row("print", lambda s: print(s), "print", "writes", None)

@@ -42,8 +42,8 @@ from torch2cpp.hostir.ops import (
 )
 from torch2cpp.hostir.program import REQUIRED, Function, Param, Program, Region
 from torch2cpp.hostir.pyerror import IrFault, PyError, from_exception
-from torch2cpp.hostir.pyvalues import to_internal, to_python
-from torch2cpp.hostir.types import FLOAT, INT, Type
+from torch2cpp.hostir.pyvalues import tagged, to_internal, to_python
+from torch2cpp.hostir.types import FLOAT, INT, Type, UnionType
 
 #: How a block ended: its terminator and the values that one hands on.
 _Exit = tuple[Op, tuple[Any, ...]]
@@ -310,7 +310,8 @@ class Interpreter:
         if op.cell not in cells:
             if op.cell.initial is None:
                 raise IrFault(f"cell {op.cell.name} is read before it is written")
-            cells[op.cell] = op.cell.initial
+            initial, t = op.cell.initial, op.cell.type
+            cells[op.cell] = tagged(initial, t) if isinstance(t, UnionType) else initial
         frame.env[op.result] = cells[op.cell]
 
     def _store(self, op: Store, frame: _Frame) -> None:

@@ -14,7 +14,7 @@ from typing import Any, final
 
 import torch
 
-from torch2cpp.hostir.host_ops import INT_MAX, INT_MIN, _Object
+from torch2cpp.hostir.host_ops import INT_MAX, INT_MIN, Tagged, _Object
 from torch2cpp.hostir.program import Struct
 from torch2cpp.hostir.pyerror import IrFault
 from torch2cpp.hostir.types import (
@@ -203,16 +203,24 @@ def to_python(value: Any, type_: Type, structs: Structs, memo: dict[int, Any] | 
             fields = {k: to_python(value[k], t, structs, memo) for k, t in type_.fields}
             return fields if type_.kind == "dict" else Named(type_.name, fields)
         case UnionType():
-            for member in type_.members:
-                if holds(value, member):
-                    return to_python(value, member, structs, memo)
-            raise IrFault(f"{describe(value)} is no member of {type_}")
+            held = tagged(value, type_)
+            return to_python(held.value, type_.members[held.index], structs, memo)
         case ListType() | DictType() | SetType() | StructType():
             if id(value) not in memo:
                 _restore_reference(value, type_, structs, memo)
             return memo[id(value)]
         case _:
             return value
+
+
+def tagged(value: Any, type_: UnionType) -> Tagged:
+    """A union's value with the number of its member, found by its kind where it has none yet."""
+    if isinstance(value, Tagged):
+        return value
+    for i, member in enumerate(type_.members):
+        if holds(value, member):
+            return Tagged(i, value)
+    raise IrFault(f"{describe(value)} is no member of {type_}")
 
 
 def _restore_reference(value: Any, type_: Type, structs: Structs, memo: dict[int, Any]) -> None:
@@ -260,6 +268,8 @@ def holds(value: Any, type_: Type) -> bool:
                 and all(want in (None, size) for size, want in zip(value.shape, type_.dims, strict=True))
             )
         case UnionType():
+            if isinstance(value, Tagged):
+                return value.index < len(type_.members) and holds(value.value, type_.members[value.index])
             return any(holds(value, m) for m in type_.members)
         case TupleType():
             return (
