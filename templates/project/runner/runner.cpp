@@ -1,7 +1,5 @@
 #include "runner.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -11,6 +9,7 @@
 #include <iomanip>
 #include <iostream>
 #include <sstream>
+#include <unistd.h>
 
 #include <torch2cpp/profile.h>
 #include <torch2cpp/tensor_ops.h>
@@ -19,7 +18,7 @@ namespace torch2cpp::runner {
 namespace {
 
 struct Arguments {
-  std::string entry, weights, output, golden;
+  std::string entry, weights, output, golden, input_folder, output_folder;
   std::vector<std::string> inputs, scalars;
   int repeat = 1, threads = 0;
   bool profile = false, help = false;
@@ -51,6 +50,10 @@ Arguments parse_arguments(int argc, char** argv) {
       out.scalars.push_back(value());
     } else if (word == "--output") {
       out.output = value();
+    } else if (word == "--inputs") {
+      out.input_folder = value();
+    } else if (word == "--outputs") {
+      out.output_folder = value();
     } else if (word == "--golden") {
       out.golden = value();
     } else if (word == "--repeat") {
@@ -76,6 +79,8 @@ void print_help(const Program& program) {
                "  --input NAME=FILE   one input from an .npy file; parts of nested inputs are x.0, x.key\n"
                "  --arg NAME=VALUE    a scalar or a string\n"
                "  --output FILE       writes the results to an .npy, .npz or .safetensors file\n"
+               "  --inputs FOLDER     one call for each .npz or .safetensors file of the folder, in order of names\n"
+               "  --outputs FOLDER    writes each call's results to a file of the same name\n"
                "  --entry NAME        the method to call\n"
                "  --weights FILE      other weights of the same names and shapes\n"
                "  --repeat N          calls N times and prints the times\n"
@@ -148,6 +153,54 @@ void write_outputs(const std::string& path, const Flat& results) {
   write_tensors(path, named);
 }
 
+void print_times(std::vector<double> times) {
+  std::cout << std::fixed << std::setprecision(1) << "time: first " << times.front() << " us";
+  if (times.size() > 1) {
+    std::sort(times.begin(), times.end());
+    std::cout << ", median of " << times.size() << " " << times[times.size() / 2] << " us, least " << times.front()
+              << " us";
+  }
+  std::cout << "\n";
+}
+
+// Calls the entry; the time it took, in microseconds, is added to `times`.
+Flat timed_call(const Entry& entry, const Flat& inputs, std::vector<double>& times) {
+  const auto start = std::chrono::steady_clock::now();
+  Flat results = entry.call(inputs);
+  times.push_back(std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count());
+  return results;
+}
+
+// Successive calls on one instance, so a model with state goes on where the file before left it.
+int run_folder(const Program& program, const Arguments& arguments) {
+  std::vector<std::filesystem::path> files;
+  for (const auto& file : std::filesystem::directory_iterator(arguments.input_folder)) {
+    if (file.path().extension() == ".npz" || file.path().extension() == ".safetensors") {
+      files.push_back(file.path());
+    }
+  }
+  if (files.empty()) {
+    throw UsageError("no .npz or .safetensors file in " + arguments.input_folder);
+  }
+  std::sort(files.begin(), files.end());
+  if (!arguments.output_folder.empty()) {
+    std::filesystem::create_directories(arguments.output_folder);
+  }
+  program.load(arguments.weights);
+  const Entry& entry = find_entry(program, arguments.entry);
+  std::vector<double> times;
+  for (const std::filesystem::path& file : files) {
+    Flat inputs = read_inputs(arguments);
+    add_file("", file.string(), inputs);
+    const Flat results = timed_call(entry, inputs, times);
+    if (!arguments.output_folder.empty()) {
+      write_outputs((std::filesystem::path(arguments.output_folder) / file.filename()).string(), results);
+    }
+  }
+  print_times(times);
+  return 0;
+}
+
 int run_once(const Program& program, const Arguments& arguments) {
   program.load(arguments.weights);
   const Entry& entry = find_entry(program, arguments.entry);
@@ -156,9 +209,7 @@ int run_once(const Program& program, const Arguments& arguments) {
   Flat results;
   std::vector<double> times;
   for (int i = 0; i < arguments.repeat; ++i) {
-    const auto start = std::chrono::steady_clock::now();
-    results = entry.call(inputs);
-    times.push_back(std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count());
+    results = timed_call(entry, inputs, times);
   }
   for (const auto& [name, tensor] : results.tensors) {
     std::cout << name << ": " << printed(tensor) << "\n";
@@ -166,14 +217,7 @@ int run_once(const Program& program, const Arguments& arguments) {
   if (!arguments.output.empty()) {
     write_outputs(arguments.output, results);
   }
-  std::vector<double> sorted = times;
-  std::sort(sorted.begin(), sorted.end());
-  std::cout << std::fixed << std::setprecision(1) << "time: first " << times.front() << " us";
-  if (times.size() > 1) {
-    std::cout << ", median of " << times.size() << " " << sorted[sorted.size() / 2] << " us, least " << sorted.front()
-              << " us";
-  }
-  std::cout << "\n";
+  print_times(times);
   if (arguments.profile) {
     for (const RegionTime& region : region_times()) {
       std::cout << "  " << std::setw(10) << region.seconds * 1e6 / static_cast<double>(region.calls) << " us x "
@@ -226,8 +270,7 @@ int run_golden(const Program& program, const Arguments& arguments) {
 bool close(double want, double got) { return want == got || std::fabs(want - got) <= 1e-5 + 1e-4 * std::fabs(want); }
 
 std::string tensor_difference(const Tensor& want, const Tensor& got, bool exact) {
-  if (want.scalar_type() != got.scalar_type() ||
-      !std::ranges::equal(sizes(want), sizes(got))) {
+  if (want.scalar_type() != got.scalar_type() || !std::ranges::equal(sizes(want), sizes(got))) {
     return printed(got) + " instead of " + printed(want);
   }
   if (element_bytes(want) == element_bytes(got)) {
@@ -288,7 +331,10 @@ int run(const Program& program, int argc, char** argv) {
       setenv("TORCH2CPP_THREADS_SET", "1", 1);
       execv("/proc/self/exe", argv);
     }
-    return arguments.golden.empty() ? run_once(program, arguments) : run_golden(program, arguments);
+    if (!arguments.golden.empty()) {
+      return run_golden(program, arguments);
+    }
+    return arguments.input_folder.empty() ? run_once(program, arguments) : run_folder(program, arguments);
   } catch (const PyError& error) {
     std::cerr << "the model raised " << error.what() << "\n";
     return 1;
