@@ -52,7 +52,9 @@ def check(
 ) -> None:
     """Transpiles, builds, and compares with Python on every input of the file."""
     with _reporting(as_json), _folder(out) as folder:
-        project, _ = _project(file, Options(backend=backend, target=target, out=folder, dump_dir=dump_dir), entry, as_json)
+        project, _ = _project(
+            file, Options(backend=backend, target=target, out=folder, dump_dir=dump_dir), entry, as_json
+        )
         with _progress(as_json) as step:
             project.build(runner=out is not None, progress=lambda done, of, what: step(f"build {done}/{of}", what))
             step("check", "")
@@ -198,4 +200,3 @@ def _print_verdict(verdict: Verdict, project: Any) -> None:
         _err.print(f"decision flips: {verdict.decision_flips}")
     _err.print(f"largest error: {verdict.max_abs_err:.3g} absolute, {verdict.max_rel_err:.3g} relative")
     _err.print(f"transpiled in {verdict.seconds_transpile:.1f} s, built in {verdict.seconds_build:.1f} s")
-

@@ -118,5 +118,3 @@ def _without_regions(program: Program) -> Program:
     from dataclasses import replace
 
     return replace(program, regions={})
-
-

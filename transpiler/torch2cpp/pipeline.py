@@ -147,7 +147,9 @@ def run_python(model: Any, entry: str, inputs: Sequence[Any], stateful: bool) ->
 
     def make() -> Callable[..., Any]:
         fresh = copy.deepcopy(model)
-        function: Callable[..., Any] = fresh if entry == "forward" or not hasattr(fresh, entry) else getattr(fresh, entry)
+        function: Callable[..., Any] = (
+            fresh if entry == "forward" or not hasattr(fresh, entry) else getattr(fresh, entry)
+        )
         return function
 
     return run_all(make, inputs, stateful)
@@ -202,5 +204,9 @@ def _compiled_text(compiled: CompiledRegions) -> str:
 
 
 def _emitted_text(folder: Path) -> str:
-    mine = [p for p in sorted(folder.rglob("*")) if p.is_file() and p.relative_to(folder).parts[0] not in ("build", "runtime")]
+    mine = [
+        p
+        for p in sorted(folder.rglob("*"))
+        if p.is_file() and p.relative_to(folder).parts[0] not in ("build", "runtime")
+    ]
     return "".join(f"{p.relative_to(folder)} {len(p.read_bytes().splitlines())}\n" for p in mine)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from typing import Any
 
 import torch
@@ -109,7 +108,9 @@ def greedy_decoder() -> Program:
     encode = r.finish(memory=memory, state=state, token=first, finished=ended)
 
     r = RegionBuilder("step", 25, 30)
-    state, token, finished = (r.input(n, t) for n, t in (("state", hidden), ("token", tokens_type), ("finished", flags)))
+    state, token, finished = (
+        r.input(n, t) for n, t in (("state", hidden), ("token", tokens_type), ("finished", flags))
+    )
     x = r.tensor(aten.embedding.default, embed, token, type=hidden)
     mixed = r.tensor(aten.tanh.default, r.tensor(aten.add.Tensor, state, x, type=hidden), type=hidden)
     scores = r.tensor(aten.linear.default, mixed, out, type=tensor(None, 12))
@@ -151,5 +152,3 @@ def greedy_decoder() -> Program:
     program = b.program(result)
     program.name, program.class_name = "greedy_decoder", "GreedyDecoder"
     return program
-
-

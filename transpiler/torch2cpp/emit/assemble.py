@@ -34,7 +34,7 @@ from torch2cpp.emit.view_model import (
     UnitView,
     WeightView,
 )
-from torch2cpp.hostir.ops import Raise, walk
+from torch2cpp.hostir.ops import Cell, Raise, WeightRef, leaves, operands, walk
 from torch2cpp.hostir.program import REQUIRED, Program, Region
 from torch2cpp.hostir.types import (
     OptionalType,
@@ -58,10 +58,7 @@ def assemble(program: Program, compiled: CompiledRegions, **about: Any) -> Proje
         _region(name, program.regions[name], layout, members[name], chosen.get(compiled.uses[name].distinct, ""))
         for name in program.regions
     ]
-    cells = [
-        CellView(layout.cells[c], c.name, spell(c.type, layout.types), initial_value(c.initial, c.type, c.name, layout.types))
-        for c in layout.cells
-    ]  # fmt: skip
+    cells = [_cell(c, layout) for c in layout.cells]
     for entry in chain(program.entries.values(), program.functions.values()):
         kind(entry.result, layout.types)
     return ProjectView(
@@ -76,6 +73,7 @@ def assemble(program: Program, compiled: CompiledRegions, **about: Any) -> Proje
         instances=instances,
         region_headers=tuple(sorted({i.header for i in instances})),
         weights=tuple(_weight(n, w) for n, w in all_weights(program).items()),
+        host_weights=tuple((literals.string(n), _weight_operand(n, program, True)) for n in _host_weights(program)),
         cells=tuple(cells),
         units=tuple(UnitView(u.path, u.flags, u.definitions) for u in compiled.units),
         link=tuple(sorted(compiled.link)),
@@ -83,6 +81,11 @@ def assemble(program: Program, compiled: CompiledRegions, **about: Any) -> Proje
         backends=tuple(sorted({r.chosen for r in compiled.reports})),
         **about,
     )
+
+
+def _cell(cell: Cell, layout: Layout) -> CellView:
+    initial = initial_value(cell.initial, cell.type, cell.name, layout.types)
+    return CellView(layout.cells[cell], cell.name, spell(cell.type, layout.types), initial)
 
 
 def own_sources(program: Program) -> list[str]:
@@ -101,6 +104,15 @@ def all_weights(program: Program) -> dict[str, torch.Tensor]:
             for name, tensor in state_tensors(cell).items():
                 out.setdefault(name, tensor)
     return out
+
+
+def _host_weights(program: Program) -> list[str]:
+    """Names of the weights that functions use outside of regions, in order of use."""
+    names: dict[str, None] = {}
+    for function in chain(program.entries.values(), program.functions.values()):
+        for op in walk(function.body):
+            names |= {leaf.name: None for leaf in leaves(operands(op)) if isinstance(leaf, WeightRef)}
+    return list(names)
 
 
 def _method(text: FunctionText, layout: Layout) -> MethodView:
@@ -278,4 +290,3 @@ def _held(t: Type, types: CppTypes) -> Iterator[str]:
 def _weight(name: str, tensor: torch.Tensor) -> WeightView:
     dims = ", ".join(str(d) for d in tensor.shape)
     return WeightView(name, literals.string(name), DTYPES[tensor.dtype], dims)
-

@@ -53,10 +53,12 @@ from torch2cpp.hostir.types import (
     FLOAT,
     INT,
     STR,
+    DictType,
     ListType,
     NoneType,
     OptionalType,
     RecordType,
+    SetType,
     StructType,
     TupleType,
     Type,
@@ -76,6 +78,8 @@ _INFIX = {
     "str.add": ("+", ADD),
 }
 _FLOAT_INFIX = {"add": ("+", ADD), "sub": ("-", ADD), "mul": ("*", MUL)}
+#: Operations whose result nothing else refers to yet.
+_MAKERS = frozenset({"tuple.make", "record.make", "optional.some", "list.new", "dict.new", "set.new"})
 _COMPARISONS = frozenset({"lt", "le", "gt", "ge", "eq", "ne"})
 _OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
 
@@ -114,6 +118,9 @@ class Expressions:
         """An operand tree as a value of a type."""
         match tree, type_:
             case Value(), _:
+                made = self.folding.folded.get(tree)
+                if isinstance(made, HostOp) and made.name in _MAKERS and self.spelled(tree.type) != self.spelled(type_):
+                    return self.made_as(made, type_)
                 return conversion(self.operand(tree), tree.type, type_, self.spelled)
             case WeightRef(), _:
                 return conversion(self.operand(tree), tree.type, type_, self.spelled)
@@ -139,6 +146,28 @@ class Expressions:
                 if source is None:
                     raise TypeError(f"no C++ expression of type {type_} for {tree!r}")
                 return conversion(self.operand(tree), source, type_, self.spelled)
+
+    def made_as(self, op: HostOp, type_: Type) -> Expr:
+        """A container that is made here, as the wider type it is made for."""
+        assert op.result is not None
+        match op.name, type_:
+            case _, OptionalType() if op.name != "optional.some":
+                return call(self.spelled(type_), self.made_as(op, type_.elem))
+            case "optional.some", OptionalType():
+                return call(self.spelled(type_), self.typed(op.args[0], type_.elem))
+            case "tuple.make", TupleType() | ListType():
+                return self.typed(list(op.args), type_)
+            case "record.make", RecordType():
+                names, *values = op.args
+                return self.typed(dict(zip(names, values)), type_)
+            case "list.new", ListType():
+                return call(f"{self.spelled(type_)}::of", *(self.typed(a, type_.elem) for a in op.args))
+            case "set.new", SetType():
+                return call(f"{self.spelled(type_)}::of", *(self.typed(a, type_.elem) for a in op.args))
+            case "dict.new", DictType():
+                kinds = (type_.key, type_.value)
+                return call(f"{self.spelled(type_)}::of", *(self.typed(a, kinds[i % 2]) for i, a in enumerate(op.args)))
+        return conversion(self.host(op), op.result.type, type_, self.spelled)
 
     def spelled(self, t: Type) -> str:
         """The C++ type."""
@@ -275,7 +304,6 @@ class Expressions:
                                                                          Expr("0", ATOM))  # fmt: skip
         return binary(sign, level, a, b)
 
-
     def _concatenation(self, op: HostOp) -> Expr:
         """A chain of `+`; it must begin with a std::string, since two literals cannot be added."""
         parts = list(self._string_parts(op))
@@ -337,8 +365,6 @@ def _wanted(op: HostOp, i: int) -> Type | None:
 
 
 def _wanted_by_mapping(op: HostOp, i: int, container: Type | None, result: Type | None) -> Type | None:
-    from torch2cpp.hostir.types import DictType, SetType
-
     if op.name == "dict.new" and isinstance(result, DictType):
         return result.key if i % 2 == 0 else result.value
     if op.name == "set.new" and isinstance(result, SetType):

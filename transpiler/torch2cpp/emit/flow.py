@@ -33,15 +33,18 @@ class Flow:
     folding: Folding
     #: Scopes whose every `Leave` is the last thing done: printed in place, without a lambda.
     inline: set[str] = field(default_factory=set)
+    #: Scopes that something inside leaves together with what is around them: printed as a block that
+    #: `goto` leaves, since no jump gets out of a lambda.
+    blocks: set[str] = field(default_factory=set)
 
     def falls_through(self, block: Block) -> bool:
         """Whether what follows the block's operation can run after it."""
-        last = block.ops[-1]
+        last = block.ops[-1] if block.ops else None
         match last:
-            case Yield():
+            case None | Yield():
                 return True
             case Leave():
-                return last.scope in self.inline
+                return last.label in self.inline
             case If():
                 return self.folding.is_expression(last) or any(map(self.falls_through, blocks(last)))
             case Try():
@@ -64,9 +67,31 @@ def analyse(body: Block, folding: Folding) -> Flow:
     """The flow of a function."""
     flow = Flow(folding)
     for op in walk(body):
-        if isinstance(op, Scope) and _count_leaves(op.body, op.label) == _tail_leaves(op.body, op.label):
-            flow.inline.add(op.label)
+        if isinstance(op, Scope):
+            if _count_leaves(op.body, op.label) == _tail_leaves(op.body, op.label):
+                flow.inline.add(op.label)
+            elif _jumps_out(op.body, frozenset({op.label}), in_loop=False):
+                flow.blocks.add(op.label)
     return flow
+
+
+def _jumps_out(block: Block, labels: frozenset[str], in_loop: bool) -> bool:
+    """Whether a jump inside has its target outside: another scope than `labels`, a loop, the function."""
+    for op in block.ops:
+        match op:
+            case Return():
+                return True
+            case Break() | Continue() if not in_loop:
+                return True
+            case Leave() if op.label not in labels:
+                return True
+            case Scope():
+                inside = labels | {op.label}
+            case _:
+                inside = labels
+        if any(_jumps_out(inner, inside, in_loop or isinstance(op, Loop)) for inner in blocks(op)):
+            return True
+    return False
 
 
 def has_break(body: Block) -> bool:
@@ -80,12 +105,12 @@ def has_break(body: Block) -> bool:
 
 
 def _count_leaves(block: Block, label: str) -> int:
-    return sum(isinstance(op, Leave) and op.scope == label for op in walk(block))
+    return sum(isinstance(op, Leave) and op.label == label for op in walk(block))
 
 
 def _tail_leaves(block: Block, label: str) -> int:
     last = block.ops[-1]
-    if isinstance(last, Leave) and last.scope == label:
+    if isinstance(last, Leave) and last.label == label:
         return 1
     if isinstance(last, If):
         return sum(_tail_leaves(arm, label) for arm in blocks(last))

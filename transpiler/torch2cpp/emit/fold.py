@@ -38,7 +38,7 @@ from torch2cpp.hostir.ops import (
     values_in,
 )
 from torch2cpp.hostir.program import Region
-from torch2cpp.hostir.types import BOOL
+from torch2cpp.hostir.types import BOOL, DictType, ListType, NeverType, SetType
 from torch2cpp.spans import Span
 
 #: Parts of an immutable value, free to spell at every use.
@@ -111,6 +111,16 @@ def overlap(a: Span, b: Span) -> bool:
     return a.file == b.file and a.line <= b.end_line and b.line <= a.end_line
 
 
+def _is_untyped(value: Value) -> bool:
+    """An empty container whose element type only its use knows."""
+    match value.type:
+        case ListType() | SetType():
+            return isinstance(value.type.elem, NeverType)
+        case DictType():
+            return isinstance(value.type.key, NeverType)
+    return False
+
+
 def _is_braced(op: Op) -> bool:
     if isinstance(op, HostOp):
         return op.name in ("tuple.make", "record.make")
@@ -181,6 +191,8 @@ class _Folder:
         return effect
 
     def _fits(self, value: Value, op: Op, expression: bool) -> bool:
+        if _is_untyped(value):
+            return True
         if isinstance(op, Yield):
             return expression
         if isinstance(op, Break | Continue):

@@ -9,7 +9,7 @@ from typing import final
 
 from torch2cpp.emit.cpp_types import parameter, passed_by_value, spell
 from torch2cpp.emit.expressions import Expressions
-from torch2cpp.emit.flow import Flow, analyse
+from torch2cpp.emit.flow import analyse
 from torch2cpp.emit.fold import fold
 from torch2cpp.emit.layout import Layout
 from torch2cpp.emit.nodes import Comments, Line, Node, render
@@ -149,4 +149,3 @@ def _writes_state(function: Function, layout: Layout) -> bool:
 def _python_place(function: Function) -> str:
     span = function.span
     return f"{span.file.rsplit('/', 1)[-1]}:{span.lines}"
-

@@ -76,7 +76,9 @@ def initial_value(value: Any, t: Type, name: str, types: CppTypes) -> str:
             return f"{made}{{{', '.join(sub(_member(value, k), f, k) for k, f in t.fields)}}}"
         case StructType():
             record = types.record(t)
-            return f"py::make<{record.cpp_name}>({', '.join(sub(_member(value, k), f, k) for k, _, f in record.fields)})"
+            return (
+                f"py::make<{record.cpp_name}>({', '.join(sub(_member(value, k), f, k) for k, _, f in record.fields)})"
+            )
         case UnionType():
             return _union(value, t, name, types)
     raise TypeError(f"state {name} of type {t} has no initial value in C++")

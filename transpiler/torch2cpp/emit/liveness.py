@@ -148,7 +148,7 @@ class _Walker:
             case Continue():
                 exit_ = ctx.continues
             case Leave():
-                exit_ = ctx.leaves.get(op.scope)
+                exit_ = ctx.leaves.get(op.label)
         assert exit_ is not None, f"{type(op).__name__} without a target at {op.span}"
         live = exit_.live | ctx.raised
         final = _NONE if isinstance(op, Yield) else ctx.final
@@ -192,4 +192,3 @@ class _Walker:
             caught |= live
         # Nothing the body assigns may be what a handler still needs.
         return self.block(op.body, replace(outer, raised=outer.raised | caught)) | caught
-

@@ -14,10 +14,11 @@ from torch2cpp.emit.assemble import own_sources
 from torch2cpp.emit.cpp_types import describe
 from torch2cpp.emit.view_model import ProjectView
 from torch2cpp.hostir.program import REQUIRED, Function, Program
-from torch2cpp.hostir.types import Type
 
 
-def manifest(program: Program, compiled: CompiledRegions, view: ProjectView, files: Mapping[str, bytes]) -> dict[str, Any]:  # fmt: skip
+def manifest(
+    program: Program, compiled: CompiledRegions, view: ProjectView, files: Mapping[str, bytes]
+) -> dict[str, Any]:
     """The manifest; `files` are the emitted files by their path in the project, for checksums."""
     return {
         "name": view.namespace,
@@ -70,7 +71,6 @@ def _regions(program: Program, compiled: CompiledRegions) -> dict[str, Any]:
             ]
         out[name] = entry
     return out
-
 
 
 def _dims(text: str) -> list[int]:

@@ -73,7 +73,7 @@ def render(nodes: Sequence[Node], comments: Comments, depth: int = 1) -> Iterato
             case Line():
                 yield f"{pad}{node.text}{comments.of(node.span)}"
             case Braces():
-                yield f"{pad}{node.head} {{{comments.of(node.span, header=True)}"
+                yield f"{pad}{f'{node.head} ' if node.head else ''}{{{comments.of(node.span, header=True)}"
                 yield from render(node.body, comments, depth + 1)
                 yield f"{pad}}}{node.tail}"
             case Branch():
@@ -94,3 +94,19 @@ def _branch(node: Branch, comments: Comments, depth: int) -> Iterator[str]:
         yield f"{pad}}} else {{"
         yield from render(rest, comments, depth + 1)
     yield f"{pad}}}"
+
+
+def mentions(nodes: Sequence[Node], text: str) -> bool:
+    """Whether the text of any statement has `text` in it."""
+    for node in nodes:
+        match node:
+            case Line():
+                if text in node.text:
+                    return True
+            case Braces():
+                if text in node.head or mentions(node.body, text):
+                    return True
+            case Branch():
+                if text in node.cond or mentions(node.then, text) or mentions(node.orelse, text):
+                    return True
+    return False

@@ -13,8 +13,8 @@ from torch2cpp.emit.effects import Effect, effect_of
 from torch2cpp.emit.expressions import Expressions
 from torch2cpp.emit.flow import Flow
 from torch2cpp.emit.loops import count_breaks, for_header, while_test
-from torch2cpp.emit.names import PREFIXES
-from torch2cpp.emit.nodes import Braces, Branch, Line, Node
+from torch2cpp.emit.names import PREFIXES, identifier
+from torch2cpp.emit.nodes import Braces, Branch, Line, Node, mentions
 from torch2cpp.emit.precedence import ATOM, Expr
 from torch2cpp.emit.tries import Exits, emit_try
 from torch2cpp.emit.variables import Variable, Variables
@@ -78,6 +78,8 @@ class Statements:
     #: What stands for a value that is a field of a region's result: `step.stop`.
     places: dict[Value, str]
     used: set[Variable]
+    #: C++ labels of scopes that `goto` leaves.
+    labels: dict[str, str] = field(default_factory=dict)
     _temporaries: int = 0
 
     def body(self) -> list[Node]:
@@ -128,7 +130,7 @@ class Statements:
         for opening in (f"{type_}(", f"{type_}{{"):
             # std::optional<Tensor> x(y) rather than std::optional<Tensor> x = std::optional<Tensor>(y)
             if init.text.startswith(opening) and _closes_at_end(init.text, len(opening) - 1):
-                return Line(f"{const}{type_} {variable.name}{init.text[len(type_):]};".replace("{};", ";"), span)
+                return Line(f"{const}{type_} {variable.name}{init.text[len(type_) :]};".replace("{};", ";"), span)
         if init.text == f"{type_}::of()":
             return Line(f"{type_} {variable.name};", span)
         return Line(f"{const}{type_} {variable.name} = {init.text};", span)
@@ -157,9 +159,7 @@ class Statements:
             pending.append((variable, expr, read))
         nodes: list[Node] = []
         while pending:
-            ready = next(
-                (m for m in pending if not any(m[0] in other[2] for other in pending if other is not m)), None
-            )
+            ready = next((m for m in pending if not any(m[0] in other[2] for other in pending if other is not m)), None)
             if ready is None:
                 variable, expr, _ = pending[0]
                 saved = self.temporary("temporary")
@@ -325,7 +325,7 @@ class Statements:
         for init, param in zip(op.inits, self.carried(op)):
             variable = self.variables.of[param]
             declared_here = variable.declared == "definition" and variable.at is op and variable in self.used
-            if declared_here and variable.values[0] is param or (declared_here and not _is_set_by(init, variable, self)):
+            if declared_here:
                 nodes.append(self.declare(variable, self.expressions.typed(init, variable.type), None))
             else:
                 rest.append((init, param))
@@ -336,6 +336,8 @@ class Statements:
         nodes = self.before(op)
         if op.label in self.flow.inline:
             return [*nodes, *self.block(op.body, replace(ctx, scopes=(*ctx.scopes, op), tail=False))]
+        if op.label in self.flow.blocks:
+            return [*nodes, *self.left_by_goto(op, ctx)]
         types = tuple(r.type for r in op.results)
         inner = Context(scopes=(*ctx.scopes, op), exits=Exits(), lambda_results=types)
         body = self.block(op.body, inner)
@@ -353,6 +355,16 @@ class Statements:
             target = f"std::tie({', '.join(names)})"
         return [*nodes, Braces(f"{target} = [&]() -> {made}", body, "();", op.span)]
 
+    def left_by_goto(self, op: Scope, ctx: Context) -> list[Node]:
+        """A block with a label after it; leaving a block by `goto` passes no declaration."""
+        label = self.labels.setdefault(op.label, f"after_{identifier(op.name)}_{len(self.labels) + 1}")
+        inner = replace(ctx, scopes=(*ctx.scopes, op), tail=False, exits=ctx.exits.inside(op))
+        body = self.block(op.body, inner)
+        if isinstance(body[-1], Line) and body[-1].text == f"goto {label};":
+            body.pop()
+        after: list[Node] = [Line(f"{label}:;")] if mentions(body, f"goto {label};") else []
+        return [Braces("", body, span=op.span), *after]
+
     def leave(self, op: Continue | Break | Leave | Return, ctx: Context) -> list[Node]:
         """Ways out of loops and functions; `finally` blocks run first."""
         match op:
@@ -367,11 +379,13 @@ class Statements:
                 moves += [Line(f"{ctx.broken} = true;")] if ctx.broken else []
                 return [*ctx.exits.run(self, ctx, to=ctx.loop), *moves, Line("break;", op.span)]
             case Leave():
-                scope = next(s for s in reversed(ctx.scopes) if s.label == op.scope)
-                if op.scope in self.flow.inline:
+                scope = next(s for s in reversed(ctx.scopes) if s.label == op.label)
+                if op.label in self.flow.inline:
                     return self.moves(op.values, scope.results, op.span)
-                assert scope is ctx.scopes[-1] or all(s.label in self.flow.inline for s in ctx.scopes[
-                    ctx.scopes.index(scope) + 1 :]), "a return out of two inlined functions at once"  # fmt: skip
+                if op.label in self.flow.blocks:
+                    moves = self.moves(op.values, scope.results, op.span)
+                    goto = Line(f"goto {self.labels[op.label]};", op.span)
+                    return [*moves, *ctx.exits.run(self, ctx, to=scope), goto]
                 values = [self.expressions.typed(v, r.type) for v, r in zip(op.values, scope.results)]
                 text = values[0].text if len(values) == 1 else f"{{{', '.join(v.text for v in values)}}}"
                 return self._return(text if values else "", ctx, op.span, None)
@@ -395,17 +409,15 @@ class Statements:
         final = ctx.exits.run(self, ctx, to=None)
         if final and text:
             saved = self.temporary("result")
-            kept = f"{type_} {saved}{text};" if type_ and text.startswith("{") else f"{type_ or 'auto'} {saved} = {text};"
+            kept = (
+                f"{type_} {saved}{text};" if type_ and text.startswith("{") else f"{type_ or 'auto'} {saved} = {text};"
+            )
             return [Line(kept, span), *final, Line(f"return {saved};", span)]
         return [*final, Line(f"return {text};" if text else "return;", span)]
 
 
 def _both_continue(op: If) -> bool:
     return all(isinstance(b.ops[-1], Continue) for b in blocks(op))
-
-
-def _is_set_by(init: Operand, variable: Variable, s: Statements) -> bool:
-    return isinstance(init, Value) and s.variables.of.get(init) is variable
 
 
 def _closes_at_end(text: str, opening: int) -> bool:
@@ -419,4 +431,3 @@ def _closes_at_end(text: str, opening: int) -> bool:
             if depth == 0:
                 return opening + match.end() == len(text)
     return False
-

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, final
 
 from torch2cpp.emit import literals
-from torch2cpp.emit.nodes import Braces, Branch, Line, Node
-from torch2cpp.hostir.ops import Handler, Loop, Try
+from torch2cpp.emit.nodes import Braces, Branch, Line, Node, mentions
+from torch2cpp.hostir.ops import Handler, Loop, Scope, Try
 
 if TYPE_CHECKING:
     from torch2cpp.emit.statements import Context, Statements
@@ -33,18 +33,18 @@ class _Guard:
 class Exits:
     """What a jump passes on its way out, outermost first."""
 
-    passed: tuple[Loop | _Guard, ...] = ()
+    passed: tuple[Loop | Scope | _Guard, ...] = ()
 
-    def inside(self, item: Loop | _Guard) -> Exits:
-        """The exits within a loop or a guarded block."""
+    def inside(self, item: Loop | Scope | _Guard) -> Exits:
+        """The exits within a loop, a scope or a guarded block."""
         return Exits((*self.passed, item))
 
-    def run(self, s: Statements, ctx: Context, to: Loop | None) -> list[Node]:
-        """The `finally` blocks between here and the loop `to`, or the function's end."""
+    def run(self, s: Statements, ctx: Context, to: Loop | Scope | None) -> list[Node]:
+        """The `finally` blocks between here and the loop or scope `to`, or the function's end."""
         nodes: list[Node] = []
         for i in range(len(self.passed) - 1, -1, -1):
             item = self.passed[i]
-            if isinstance(item, Loop):
+            if isinstance(item, Loop | Scope):
                 if item is to:
                     break
                 continue
@@ -64,7 +64,7 @@ def emit_try(s: Statements, op: Try, ctx: Context) -> list[Node]:
     body = _guarded(s, op, replace(inner, exits=ctx.exits.inside(_Guard(op, flag))))
     final_ctx = replace(ctx, yields=(), tail=False)
     passing: list[Node] = [*s.block(op.final, final_ctx), Line("throw;")]
-    if _mentions(body, f"{flag} = true;"):
+    if mentions(body, f"{flag} = true;"):
         nodes.append(Line(f"bool {flag} = false;"))
         passing.insert(0, Branch(flag, [Line("throw;")], []))
     nodes += [Braces("try", body, span=op.span), Braces("catch (...)", passing)]
@@ -88,7 +88,7 @@ def _guarded(s: Statements, op: Try, ctx: Context) -> list[Node]:
         catching = [Line("throw;")]
         for handler, caught in reversed(clauses):
             catching = [Branch(_matches(handler, error), caught, catching)] if handler.names else caught
-    named = f" {error}" if _mentions(catching, error) else ""
+    named = f" {error}" if mentions(catching, error) else ""
     return [Braces("try", body, span=op.span), Braces(f"catch (const py::PyError&{named})", catching)]
 
 
@@ -103,19 +103,3 @@ def _handler(s: Statements, handler: Handler, ctx: Context, error: str) -> list[
         if variable in s.used:
             nodes.append(Line(f"const std::string {variable.name} = {text};"))
     return [*nodes, *s.block(handler.body, ctx)]
-
-
-def _mentions(nodes: list[Node], text: str) -> bool:
-    for node in nodes:
-        match node:
-            case Line():
-                if text in node.text:
-                    return True
-            case Braces():
-                if text in node.head or _mentions(node.body, text):
-                    return True
-            case Branch():
-                if text in node.cond or _mentions(node.then, text) or _mentions(node.orelse, text):
-                    return True
-    return False
-

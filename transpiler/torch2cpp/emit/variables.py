@@ -244,7 +244,7 @@ class _Allocator:
     def _defines(self, op: Op, path: Path, variable: Variable) -> bool:
         if isinstance(op, Loop):
             return any(v in op.body.params for v in variable.values)
-        if isinstance(op, Scope) and op.label not in self.flow.inline:
+        if isinstance(op, Scope) and op.label not in self.flow.inline | self.flow.blocks:
             return len(op.results) == 1 and op.results[0] in variable.values
         if isinstance(op, If | Scope | Try) and not (isinstance(op, If) and self.flow.folding.is_expression(op)):
             return False
@@ -264,7 +264,7 @@ def _target(
                 return values
             case Continue(), Loop():
                 return owner.body.params[1:] if owner.over is not None else owner.body.params
-            case Leave(), Scope() if owner.label == op.scope:
+            case Leave(), Scope() if owner.label == op.label:
                 return values
     raise AssertionError(f"{type(op).__name__} without a target at {op.span}")
 
@@ -303,8 +303,10 @@ def _name(variables: list[Variable], function: Function, flow: Flow) -> None:
 
 
 #: Names that say what a value is made of, not what the model's author called it.
-_GENERIC = frozenset({"value", "item", "elem", "element", "list", "dict", "set", "make", "get", "ret", "result", "slice",
-                      "select", "len", "text", "add", "sub", "mul", "v", "t", "r", "h_"})  # fmt: skip
+_GENERIC = frozenset(
+    {"value", "item", "elem", "element", "list", "dict", "set", "make", "get", "ret", "result", "slice", "select"}
+    | {"len", "text", "add", "sub", "mul", "v", "t", "r"}
+)  # fmt: skip
 
 
 def _python_name(variable: Variable) -> str:
@@ -354,4 +356,3 @@ def _chain(block: Block, parents: dict[Block, tuple[Block | None, bool]]) -> Ite
     while current is not None:
         yield current
         current = parents[current][0]
-

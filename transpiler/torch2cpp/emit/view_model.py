@@ -168,6 +168,8 @@ class ProjectView:
     instances: tuple[InstanceView, ...]
     region_headers: tuple[str, ...]
     weights: tuple[WeightView, ...]
+    #: Weights that the host program uses itself: name literal, expression over `weights`.
+    host_weights: tuple[tuple[str, str], ...]
     cells: tuple[CellView, ...]
     units: tuple[UnitView, ...]
     link: tuple[str, ...]

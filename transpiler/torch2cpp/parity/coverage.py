@@ -44,4 +44,3 @@ def coverage(program: Program, interpreters: Iterable[Interpreter]) -> Coverage:
                 if any(max(i.iterations.get(op, {0})) > 0 for i in seen):
                     taken.add((op.span, "body"))
     return Coverage(frozenset(ways), frozenset(taken))
-

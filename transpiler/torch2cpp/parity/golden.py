@@ -122,7 +122,9 @@ def flatten_value(value: Any, t: Type, name: str, program: Program, out: dict[st
             flatten_value(value, t.members[index], name, program, out)
 
 
-def _flatten_dict(value: dict[Any, Any], t: DictType, name: str, program: Program, out: dict[str, torch.Tensor]) -> None:  # fmt: skip
+def _flatten_dict(
+    value: dict[Any, Any], t: DictType, name: str, program: Program, out: dict[str, torch.Tensor]
+) -> None:
     by_name = t.key == ScalarType("str")
     for i, (key, item) in enumerate(value.items()):
         if by_name:

@@ -15,6 +15,10 @@ import subprocess
 import sys
 import tempfile
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 #: Options with a value that names an output: they do not change the object.
 _OUTPUTS = ("-o", "-MF", "-MT", "-MQ")
 
@@ -72,7 +76,7 @@ def _compiler(path: str) -> str:
     return found
 
 
-def _entries(folder: str) -> list[dict]:
+def _entries(folder: str) -> "list[dict[str, Any]]":
     entries = []
     with contextlib.suppress(OSError):
         for name in sorted(os.listdir(folder)):
@@ -94,7 +98,7 @@ def _stamp(path: str) -> str:
         return "missing"
 
 
-def _restore(folder: str, entry: dict, outputs: dict[str, str], root: str) -> None:
+def _restore(folder: str, entry: "dict[str, Any]", outputs: dict[str, str], root: str) -> None:
     name = os.path.join(folder, entry["object"])
     temporary = outputs["-o"] + ".part"
     with contextlib.suppress(OSError):
