@@ -28,6 +28,20 @@ To optional_cast(const std::optional<From>& x) {
   return x ? To(typename To::value_type(*x)) : To();
 }
 
+// The number of the member that a union holds.
+template <class... T>
+int64_t union_index(const std::variant<T...>& u) {
+  return static_cast<int64_t>(u.index());
+}
+
+// Member I of a union, nothing unless it is the one that is there.
+template <std::size_t I, class... T>
+auto union_get(const std::variant<T...>& u) {
+  const auto* member = std::get_if<I>(&u);
+  using Member = std::variant_alternative_t<I, std::variant<T...>>;
+  return member ? std::optional<Member>(*member) : std::optional<Member>();
+}
+
 template <class S>
 bool is_same(const std::shared_ptr<S>& a, const std::shared_ptr<S>& b) {
   return a == b;
