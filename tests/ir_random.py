@@ -84,7 +84,7 @@ class Writer:
         choices = [self.unary, self.unary, self.binary, self.binary, self.view, self.reduce, self.predicate, self.host]
         choices += [self.sizes, self.split, self.list_op, self.cell, self.scaled, self.random]
         if self.in_place:
-            choices += [self.write, self.write]
+            choices += [self.write, self.write, self.private, self.private]
         self.rnd.choice(choices)(s)
 
     # -- operations ----------------------------------------------------------------------------
@@ -202,6 +202,29 @@ class Writer:
                 s.rows.append(own)
             case _:
                 self.b.tensor(aten.copy_.default, x, self.row(s), type=ROW)
+
+    def private(self, s: Scope) -> None:
+        """Storage made and written here, with looks at it and ways for others to hold it before the write."""
+        b = self.b
+        own = b.tensor(aten.clone.default, self.row(s), type=ROW, name="own")
+        for _ in range(self.rnd.randrange(3)):
+            match self.rnd.randrange(5):
+                case 0:
+                    xs = self.rnd.choice(s.lists)
+                    b.do("list.append", xs, own)
+                    got = b.host("list.get", xs, -1)
+                    s.rows.append(b.tensor(aten.sin.default, got, type=ROW, name="other"))
+                case 1:
+                    s.rows.append(b.tensor(aten.mul.Scalar, own, self.rnd.choice(s.ints), type=ROW, name="seen"))
+                case 2:
+                    first = b.tensor(aten.select.int, own, 0, 0, type=POINT)
+                    b.do("print", b.host("str", b.host("tensor.item", first)))
+                case 3:
+                    s.lists.append(b.host("list.new", own, type=ROWS, name="ys"))
+                case _:
+                    s.rows.append(b.tensor(aten.einsum.default, "i,i->i", [own, own], type=ROW, name="heavy"))
+        b.tensor(aten.add_.Scalar, own, 1.0, type=ROW)
+        s.rows.append(own)
 
     # -- control flow --------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from ir_random import compiled_separately, compiled_sharing, random_program, see
 from torch2cpp.hostir.ops import TensorOp, walk
 from torch2cpp.hostir.verify import verify
 from torch2cpp.passes.form_regions import form_regions
-from torch2cpp.passes.plan_regions import HOST_LIST_OPS, HOST_VIEWS
+from torch2cpp.passes.region_rules import HOST_LIST_OPS, HOST_VIEWS
 
 SETTINGS = settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
 

@@ -5,6 +5,7 @@ Resources are storage classes (`Storages`), cells, `"output"` and `"random"`.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import final
 
@@ -26,11 +27,12 @@ from torch2cpp.hostir.ops import (
     leaves,
     walk,
 )
-from torch2cpp.hostir.schema import is_random, written_operands
+from torch2cpp.hostir.schema import is_random
 from torch2cpp.hostir.types import BOOL, FLOAT, INT, ScalarType, TensorType
 from torch2cpp.passes.storages import Storages, holds_storage
 
-Resource = int | Cell | str
+#: A storage class, a cell, "output", "random", or in a segment `("made", node)` for storage made there.
+Resource = int | Cell | str | tuple[str, int]
 
 #: Raise only on 64-bit overflow, which Python never does: nothing depends on when.
 OVERFLOW_ONLY = frozenset({"add", "sub", "mul", "neg", "abs"})
@@ -131,7 +133,24 @@ class Effects:
         return Effects(self.raises or other.raises, self.reads | other.reads, self.writes | other.writes)
 
 
-def effects_of(op: Op, storages: Storages) -> Effects:
+@final
+@dataclass(frozen=True, slots=True)
+class PublicWrites:
+    """The writes of tensor operations that others than their own region may see."""
+
+    ops: frozenset[Op]
+    #: The storage classes they write.
+    classes: frozenset[int]
+
+    @staticmethod
+    def of(ops: Iterable[Op], storages: Storages) -> PublicWrites:
+        """The writes of these operations."""
+        found = frozenset(ops)
+        classes = {c for op in found if isinstance(op, TensorOp) for c in storages.written_by(op)}
+        return PublicWrites(found, frozenset(classes))
+
+
+def effects_of(op: Op, storages: Storages, public: PublicWrites) -> Effects:
     """The effects of an operation and of the blocks inside it.
 
     The errors of tensor operations are not counted in `raises`: whether they keep their order
@@ -141,8 +160,8 @@ def effects_of(op: Op, storages: Storages) -> Effects:
         case HostOp():
             return _host_effects(op, storages)
         case TensorOp():
-            reads = _reached((op.args, op.kwargs), storages) & storages.written
-            writes: frozenset[Resource] = _reached(tuple(written_operands(op)), storages)
+            reads = _reached((op.args, op.kwargs), storages) & public.classes
+            writes: frozenset[Resource] = storages.written_by(op) if op in public.ops else frozenset()
             lists = _containers((op.args, op.kwargs), storages)
             return Effects(False, reads | lists, writes | ({"random"} if is_random(op) else frozenset()))
         case RegionCall():
@@ -160,7 +179,7 @@ def effects_of(op: Op, storages: Storages) -> Effects:
     for block in blocks(op):
         for inner in walk(block):
             if not blocks(inner):
-                found |= effects_of(inner, storages)
+                found |= effects_of(inner, storages, public)
     return found
 
 

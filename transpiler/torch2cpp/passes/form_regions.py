@@ -30,53 +30,36 @@ from typing import final
 
 from torch2cpp.hostir.ops import (
     Block,
-    Call,
     HostOp,
     Op,
     Operand,
     RegionCall,
     TensorOp,
-    Try,
     Value,
     map_leaves,
     operands,
     results,
     values_in,
-    walk,
 )
 from torch2cpp.hostir.program import Function, Program, Region
-from torch2cpp.passes.plan_regions import Group, Planner, find_writers
-from torch2cpp.passes.rebuild import all_ops, fresh_ids, with_blocks, with_functions
-from torch2cpp.passes.storages import find_storages
+from torch2cpp.hostir.schema import written_operands
+from torch2cpp.passes.plan_regions import Planner, plan_regions
+from torch2cpp.passes.rebuild import fresh_ids, with_blocks, with_functions
+from torch2cpp.passes.segment import Group
 from torch2cpp.spans import Span
 
 
 def form_regions(program: Program) -> Program:
     """Every tensor operation in a region, but for cheap views and list operators of the host."""
-    storages = find_storages(program)
-    writers = find_writers(storages, all_ops(program))
-    strict = _called_in_try(program)
+    planners = {id(planner.function): planner for planner in plan_regions(program)}
     ids = fresh_ids(program)
     regions = dict(program.regions)
 
     def change(function: Function) -> Function:
-        planner = Planner(function, storages, writers, function.name in strict)
-        return _Former(planner, regions, ids).function()
+        return _Former(planners[id(function)], regions, ids).function()
 
     formed = with_functions(program, change)
     return replace(formed, regions=regions)
-
-
-def _called_in_try(program: Program) -> set[str]:
-    """Functions that a `try` may be waiting for: there errors keep their order."""
-    found: set[str] = set()
-    work = [op.body for op in all_ops(program) if isinstance(op, Try)]
-    while work:
-        for op in walk(work.pop()):
-            if isinstance(op, Call) and op.function not in found:
-                found.add(op.function)
-                work.append(program.functions[op.function].body)
-    return found
 
 
 @final
@@ -181,10 +164,8 @@ class _Former:
         """First results of operations that nothing uses: run for their errors, a compiler must not drop them."""
         uses = self.planner.arithmetic.uses
         unused = [op for op in group.ops if results(op) and not any(r in uses for r in results(op))]
-        return {results(op)[0] for op in unused if not self.writes(op)}
-
-    def writes(self, op: Op) -> bool:
-        return any(op in ops for ops in self.planner.writers.values())
+        writes = [op for op in unused if isinstance(op, TensorOp) and written_operands(op)]
+        return {results(op)[0] for op in unused if op not in writes}
 
     def name(self, group: Group, outs: list[Value]) -> str:
         """The last Python variable the region assigns, else the function's name; unique."""

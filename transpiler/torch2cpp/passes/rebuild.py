@@ -7,7 +7,6 @@ from dataclasses import replace
 from itertools import count
 
 from torch2cpp.hostir.ops import (
-    TERMINATORS,
     Block,
     Break,
     Call,
@@ -30,6 +29,7 @@ from torch2cpp.hostir.ops import (
     Value,
     Yield,
     blocks,
+    falls_through,
     map_leaves,
     results,
     walk,
@@ -91,7 +91,7 @@ class Rewriter:
         ops: list[Op] = []
         for op in block.ops:
             ops += self.visit(self.resolved(op))
-            if ops and isinstance(ops[-1], TERMINATORS):
+            if not falls_through(Block((), ops[-1:])):
                 break
         return Block(block.params, ops)
 

@@ -132,6 +132,10 @@ class Storages:
         """The class of a tensor's storage or of a container itself."""
         return self._solver.find(self._solver.node(key))
 
+    def written_by(self, op: TensorOp) -> frozenset[int]:
+        """The classes of the storage an operation writes."""
+        return frozenset(c for tree in written_operands(op) for c in self._solver.tensors(tree))
+
     def reached(self, key: Value | Cell | WeightRef) -> frozenset[int]:
         """The class of a value, and those of all that its contents lead to."""
         return self._solver.reached(self._solver.node(key))
