@@ -1,17 +1,14 @@
-"""Builds the program that runs compiled regions on samples, with the objects kept for reuse.
+"""Builds the program that runs compiled regions on samples.
 
-Objects are named by what they are made from (compiler, flags, every source and header of the
-artifact and the runtime), so that a region is compiled once however often it is checked.
+The launcher keeps every object by content: what is checked here is the object that the emitted
+project links, compiled once.
 """
 
 from __future__ import annotations
 
-import hashlib
-import re
-import shutil
 import subprocess
+import sys
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
 from pathlib import Path
 
 import torch
@@ -19,9 +16,11 @@ import torch
 from torch2cpp.backends.interface import Interface
 from torch2cpp.backends.protocol import Unit
 from torch2cpp.emit.environment import render, shipped
+from torch2cpp.toolchain import launcher
+from torch2cpp.toolchain.tools import compiler
 
-#: As the emitted project's release build compiles.
-FLAGS = ("-std=c++20", "-O2", "-fPIC", "-fvisibility=hidden")
+#: As the emitted project's release build compiles (templates/project/CMakeLists.txt.j2).
+FLAGS = ("-O2", "-DNDEBUG", "-std=c++20", "-fPIC", "-fvisibility=hidden", "-fvisibility-inlines-hidden")
 #: What almost every region needs of the runtime library.
 _USUAL_RUNTIME = ("arithmetic.cpp", "errors.cpp", "shim.cpp")
 TORCH = Path(torch.__file__).parent
@@ -29,20 +28,6 @@ TORCH = Path(torch.__file__).parent
 
 class BuildError(Exception):
     """The C++ compiler or linker failed; the message ends with what it said."""
-
-
-def runtime_root() -> Path:
-    """The runtime library's folder."""
-    return shipped("runtime_cpp")
-
-
-@lru_cache(maxsize=1)
-def compiler() -> str:
-    """The C++ compiler."""
-    found = shutil.which("g++") or shutil.which("c++")
-    if found is None:
-        raise BuildError("no C++ compiler was found: install g++")
-    return found
 
 
 def build_checker(
@@ -54,7 +39,10 @@ def build_checker(
     cache: Path,
 ) -> Path:
     """Writes the sources below `folder`, compiles what is not in `cache`, links. Raises BuildError."""
+    folder = folder.absolute()
     folder.mkdir(parents=True, exist_ok=True)
+    if not (folder / "runtime").exists():
+        (folder / "runtime").symlink_to(shipped("runtime_cpp"), target_is_directory=True)
     cache.mkdir(parents=True, exist_ok=True)
     for path, text in sources.items():
         target = folder / path
@@ -64,15 +52,15 @@ def build_checker(
     main = folder / "check_regions.cpp"
     compiled = "src/regions/aoti_border.h" in sources
     main.write_text(render("regions/check_main.cpp.j2", regions=interfaces, compiled=compiled), encoding="utf-8")
-    objects = [_compile(folder / u.path, _options(u), folder, cache) for u in units]
-    objects.append(_compile(main, (), folder, cache))
+    objects = [_compile(folder / u.path, u, folder, cache) for u in units]
+    objects.append(_compile(main, Unit(main.name), folder, cache))
     program = folder / "check_regions"
 
     def link_with(runtime: Iterable[Path]) -> None:
-        made = [*objects, *(_compile(path, (), folder, cache) for path in sorted(runtime))]
+        made = [*objects, *(_compile(path, Unit(path.name), folder, cache) for path in sorted(runtime))]
         _run([compiler(), *map(str, made), "-o", str(program), *_link_options(link)])
 
-    source = runtime_root() / "src"
+    source = folder / "runtime" / "src"
     try:
         link_with(source / name for name in _USUAL_RUNTIME)
     except BuildError:
@@ -81,47 +69,18 @@ def build_checker(
     return program
 
 
-def _options(unit: Unit) -> tuple[str, ...]:
-    return (*unit.flags, *(f"-D{d}" for d in unit.definitions))
-
-
-_INCLUDE = re.compile(r'^\s*#include\s+["<]([^">]+)[">]', re.MULTILINE)
-
-
-def _text_with_includes(source: Path, folder: Path) -> str:
-    """The file and all that it includes from the project and the runtime, each once."""
-    seen: dict[Path, str] = {}
-    todo = [source.resolve()]
-    while todo:
-        path = todo.pop()
-        if path in seen:
-            continue
-        seen[path] = path.read_text(encoding="utf-8")
-        for name in _INCLUDE.findall(seen[path]):
-            places = (path.parent, folder / "src", runtime_root() / "include")
-            todo += [(p / name).resolve() for p in places if (p / name).is_file()][:1]
-    return "\0".join(f"{path.name}\0{seen[path]}" for path in sorted(seen))
-
-
-def _compile(source: Path, options: tuple[str, ...], folder: Path, cache: Path) -> Path:
-    includes = (
-        f"-I{folder / 'src'}",
-        f"-I{runtime_root() / 'include'}",
-        f"-isystem{TORCH / 'include'}",
-        f"-isystem{TORCH / 'include/torch/csrc/api/include'}",
-    )
-    parts = (torch.__version__, _version(), *FLAGS, *options, _text_with_includes(source, folder))
-    out = cache / f"{hashlib.sha256(chr(0).join(parts).encode()).hexdigest()[:32]}.o"
-    if not out.exists():
-        partial = out.with_suffix(".partial")
-        _run([compiler(), *FLAGS, *options, *includes, "-c", str(source), "-o", str(partial)])
-        partial.rename(out)
+def _compile(source: Path, unit: Unit, folder: Path, cache: Path) -> Path:
+    """Compiles with the very command of the emitted project, so that either finds the other's objects."""
+    out = folder / "objects" / f"{source.relative_to(folder)}.o"
+    out.parent.mkdir(parents=True, exist_ok=True)
+    definitions = sorted(f"-D{d}" for d in unit.definitions)
+    includes = [f"-I{folder / 'src'}", f"-I{folder / 'runtime/include'}", "-isystem", str(TORCH / "include")]
+    if source.is_relative_to(folder / "runtime"):
+        del includes[0]
+    outputs = ["-MD", "-MT", str(out), "-MF", f"{out}.d", "-o", str(out)]
+    keep = [sys.executable, "-S", "-E", launcher.__file__, str(cache), str(folder)]
+    _run([*keep, compiler(), *definitions, *includes, *FLAGS, *unit.flags, *outputs, "-c", str(source)])
     return out
-
-
-@lru_cache(maxsize=1)
-def _version() -> str:
-    return subprocess.run([compiler(), "--version"], capture_output=True, text=True, check=True).stdout
 
 
 def _link_options(link: Iterable[str]) -> list[str]:

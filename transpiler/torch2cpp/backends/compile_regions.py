@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import final
 
@@ -24,6 +25,8 @@ from torch2cpp.backends.protocol import (
 )
 from torch2cpp.backends.registry import BACKENDS, DEFAULT, REFERENCE
 from torch2cpp.backends.verify_region import verify
+from torch2cpp.emit.environment import shipped
+from torch2cpp.emit.write_project import format_cpp
 from torch2cpp.hostir.program import Region
 from torch2cpp.regions.samples import Sample, make_samples
 from torch2cpp.regions.share import DistinctRegion, Sharing, share
@@ -197,8 +200,18 @@ class _Search:
         return CompiledRegions(uses, sources, units, link, reports)
 
 
+def laid_out(sources: Mapping[str, str]) -> dict[str, str]:
+    """The sources as the emitted project has them: what is checked is what it compiles."""
+    return {path: _formatted(text) for path, text in sources.items()}
+
+
+@lru_cache(maxsize=1024)
+def _formatted(text: str) -> str:
+    return format_cpp(text, shipped("templates") / "project/clang-format")
+
+
 def merge(artifacts: Iterable[Artifact]) -> tuple[dict[str, str], tuple[Unit, ...], frozenset[str]]:
-    """Sources, units and link needs of several artifacts together."""
+    """Sources (laid out), units and link needs of several artifacts together."""
     sources: dict[str, str] = {}
     units: list[Unit] = []
     link: frozenset[str] = frozenset()
@@ -206,4 +219,4 @@ def merge(artifacts: Iterable[Artifact]) -> tuple[dict[str, str], tuple[Unit, ..
         sources.update(artifact.sources)
         units.extend(artifact.units)
         link |= artifact.link
-    return sources, tuple(units), link
+    return laid_out(sources), tuple(units), link

@@ -96,7 +96,7 @@ def _conditions(env: Any, symbols: dict[sympy.Symbol, tuple[int, int]]) -> list[
             raise NotExportable(f"the guard {guard.expr} contradicts another one")
         # What is said of sizes that operators compute (nonzero) is checked where they are computed.
         if expr.free_symbols <= set(symbols):
-            out.append(cpp(expr, symbols))
+            out.append(f"({cpp(expr, symbols)})")
         elif any(str(s).startswith("s") for s in expr.free_symbols):
             raise NotExportable(f"the guard {expr} relates sizes to values")
     for symbol in symbols:
