@@ -256,7 +256,7 @@ def test_compiled_code_uses_the_c_abi_only(built: Built) -> None:
     assert foreign == []
 
 
-def test_the_same_text_comes_out_every_time(built: Built) -> None:
+def test_the_same_text_comes_out_every_time(tmp_path: Path) -> None:
     script = (
         "import sys, hashlib, json; sys.path[:0] = json.loads(sys.argv[1])\n"
         "from test_cpp_regions import _regions\n"
@@ -269,9 +269,11 @@ def test_the_same_text_comes_out_every_time(built: Built) -> None:
     )
     here = Path(__file__).parent
     paths = json.dumps([str(here), str(here.parents[1])])
-    digests = {
-        subprocess.run([sys.executable, "-W", "ignore", "-c", script, paths, str(built.folder)], check=True, text=True,
-                       capture_output=True, env={**os.environ, "PYTHONHASHSEED": seed}).stdout
+    running = [
+        subprocess.Popen([sys.executable, "-W", "ignore", "-c", script, paths, str(tmp_path / seed)], text=True,
+                         stdout=subprocess.PIPE, env={**os.environ, "PYTHONHASHSEED": seed})
         for seed in ("1", "2")
-    }  # fmt: skip
+    ]  # fmt: skip
+    digests = {process.communicate()[0] for process in running}
+    assert [process.returncode for process in running] == [0, 0]
     assert len(digests) == 1

@@ -51,7 +51,7 @@ class RegionOptions:
     verify: bool = True
 
 
-class RegionsFailed(Exception):  # noqa: N818 - what happened reads better than an error
+class RegionsFailed(Exception):
     """No backend gives a region's results; the message names the region and what was tried."""
 
 

@@ -10,8 +10,9 @@ from typing import final
 
 import torch
 
+from torch2cpp.backends.aotinductor.cache import Made, cached
 from torch2cpp.backends.aotinductor.export import NotExportable, export, pick_example, short_reason
-from torch2cpp.backends.aotinductor.generate import Generated, generate
+from torch2cpp.backends.aotinductor.generate import generate
 from torch2cpp.backends.aotinductor.rewrite import RegionCode, raises_in_parallel, rewrite
 from torch2cpp.backends.aotinductor.shapes import Requirements, requirements
 from torch2cpp.backends.aten import AtenBackend
@@ -181,10 +182,13 @@ def _compile(distinct: DistinctRegion, ctx: Context) -> _Compiled:
     example = pick_example(region, ctx.samples.get(distinct.name, ()))
     safety = ctx.safety.get(distinct.name, "fast")
 
-    def run(threads: int) -> tuple[Generated, Requirements]:
-        program = export(region, ctx.weights, example)
-        made = generate(program, safety, threads)
-        return made, requirements(program)
+    def run(threads: int) -> Made:
+        def make() -> Made:
+            program = export(region, ctx.weights, example)
+            made = generate(program, safety, threads)
+            return made, requirements(program)
+
+        return cached(ctx.cache, distinct.key, example, safety, threads, make)
 
     threads = torch.get_num_threads()
     made, needs = run(threads)

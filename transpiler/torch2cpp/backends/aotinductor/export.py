@@ -17,7 +17,7 @@ Sample = tuple[Any, ...]
 
 
 @final
-class NotExportable(Exception):  # noqa: N818 - a reason to refuse, not an error
+class NotExportable(Exception):
     """torch.export or Inductor does not take the region; the message is one line."""
 
 

@@ -92,7 +92,7 @@ ACCEPTS: dict[str, tuple[Category, ...]] = {
 
 
 @final
-class Unspellable(Exception):  # noqa: N818 - a reason to refuse, not an error
+class Unspellable(Exception):
     """The operand has no C++ form for the parameter; the message says why."""
 
 

@@ -177,7 +177,7 @@ class RegionWriter:
 
 
 @final
-class Refused(Exception):  # noqa: N818 - carries a refusal, not an error
+class Refused(Exception):
     """The region cannot be written."""
 
     def __init__(self, refusal: Refusal) -> None:
