@@ -72,8 +72,7 @@ pb::object python_class(const std::string& name, const std::string& form, const 
 void register_errors(pb::module_& module) {
   // The translator outlives the module object: it keeps its own reference, never released.
   static auto* const owner = new pb::module_(module);
-  static auto* const input_error =
-      new pb::object(pb::exception<InputError>(module, "InputError", PyExc_ValueError));
+  static auto* const input_error = new pb::object(pb::exception<InputError>(module, "InputError", PyExc_ValueError));
   pb::register_local_exception_translator([](std::exception_ptr pointer) {
     try {
       if (pointer) {

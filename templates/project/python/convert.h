@@ -1,11 +1,10 @@
 // Values between Python and C++, by kind: tensors are shared, never copied.
 #pragma once
 
-#include <pybind11/complex.h>
-#include <pybind11/pybind11.h>
-
 #include <array>
 #include <cstddef>
+#include <pybind11/complex.h>
+#include <pybind11/pybind11.h>
 #include <string>
 #include <tuple>
 #include <type_traits>
@@ -92,9 +91,8 @@ struct Convert<kind::Bool> {
 
 // An Enum stands for its value, as it does in the transpiled program.
 inline pb::object plain(pb::handle value) {
-  return pb::hasattr(value, "_value_") && pb::hasattr(value, "_name_")
-             ? pb::object(value.attr("value"))
-             : pb::reinterpret_borrow<pb::object>(value);
+  return pb::hasattr(value, "_value_") && pb::hasattr(value, "_name_") ? pb::object(value.attr("value"))
+                                                                       : pb::reinterpret_borrow<pb::object>(value);
 }
 
 template <>
@@ -331,8 +329,8 @@ struct ConvertStruct {
       return false;
     }
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
-      return ((has(value, F::names[I]) &&
-               Convert<std::tuple_element_t<I, Kinds>>::fits(field(value, F::names[I]))) && ...);
+      return ((has(value, F::names[I]) && Convert<std::tuple_element_t<I, Kinds>>::fits(field(value, F::names[I]))) &&
+              ...);
     }(std::make_index_sequence<count>{});
   }
   static S from(pb::handle value, const std::string& where) {
@@ -357,8 +355,8 @@ struct ConvertStruct {
       } else {
         pb::list names;
         (names.append(F::names[I]), ...);
-        return python_class(F::python_name, F::form, names)(
-            Convert<std::tuple_element_t<I, Kinds>>::to(std::get<I>(fields))...);
+        return python_class(F::python_name, F::form,
+                            names)(Convert<std::tuple_element_t<I, Kinds>>::to(std::get<I>(fields))...);
       }
     }(std::make_index_sequence<count>{});
   }

@@ -89,7 +89,9 @@ typename K::type unflatten(const Flat& flat, const std::string& name) {
 
 template <>
 struct Flatten<kind::Tensor> {
-  static void put(const Tensor& value, const std::string& name, Flat& out) { out.tensors.insert_or_assign(name, value); }
+  static void put(const Tensor& value, const std::string& name, Flat& out) {
+    out.tensors.insert_or_assign(name, value);
+  }
   static Tensor get(const Flat& flat, const std::string& name) {
     const auto found = flat.tensors.find(name);
     if (found == flat.tensors.end()) {
@@ -142,8 +144,8 @@ struct Flatten<kind::Complex> : FlattenScalar<std::complex<double>, ScalarType::
 template <>
 struct Flatten<kind::Str> {
   static void put(const std::string& value, const std::string& name, Flat& out) {
-    out.tensors.insert_or_assign(
-        name + ":str", tensor_of_bytes(value, Ints({static_cast<int64_t>(value.size())}), ScalarType::Byte));
+    out.tensors.insert_or_assign(name + ":str",
+                                 tensor_of_bytes(value, Ints({static_cast<int64_t>(value.size())}), ScalarType::Byte));
   }
   static std::string get(const Flat& flat, const std::string& name) {
     if (const auto text = flat.texts.find(name); text != flat.texts.end()) {

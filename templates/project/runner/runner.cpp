@@ -139,6 +139,24 @@ const Entry& find_entry(const Program& program, const std::string& name) {
   throw UsageError("there is no entry " + name);
 }
 
+// Calls the entry; where it has variants for several kinds of input, the first that takes these.
+Flat call_entry(const Program& program, const Entry& entry, const Flat& inputs) {
+  std::vector<const Entry*> variants;
+  for (const Entry& each : program.entries) {
+    if (each.name == entry.name) {
+      variants.push_back(&each);
+    }
+  }
+  for (std::size_t i = 0; i + 1 < variants.size(); ++i) {
+    try {
+      return variants[i]->call(inputs);
+    } catch (const InputError&) {
+      continue;
+    }
+  }
+  return variants.back()->call(inputs);
+}
+
 std::string printed(const Tensor& tensor) {
   std::ostringstream out;
   out << dtype_name(tensor.scalar_type()) << " " << shape_text(sizes(tensor));
@@ -164,9 +182,9 @@ void print_times(std::vector<double> times) {
 }
 
 // Calls the entry; the time it took, in microseconds, is added to `times`.
-Flat timed_call(const Entry& entry, const Flat& inputs, std::vector<double>& times) {
+Flat timed_call(const Program& program, const Entry& entry, const Flat& inputs, std::vector<double>& times) {
   const auto start = std::chrono::steady_clock::now();
-  Flat results = entry.call(inputs);
+  Flat results = call_entry(program, entry, inputs);
   times.push_back(std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count());
   return results;
 }
@@ -192,7 +210,7 @@ int run_folder(const Program& program, const Arguments& arguments) {
   for (const std::filesystem::path& file : files) {
     Flat inputs = read_inputs(arguments);
     add_file("", file.string(), inputs);
-    const Flat results = timed_call(entry, inputs, times);
+    const Flat results = timed_call(program, entry, inputs, times);
     if (!arguments.output_folder.empty()) {
       write_outputs((std::filesystem::path(arguments.output_folder) / file.filename()).string(), results);
     }
@@ -209,7 +227,7 @@ int run_once(const Program& program, const Arguments& arguments) {
   Flat results;
   std::vector<double> times;
   for (int i = 0; i < arguments.repeat; ++i) {
-    results = timed_call(entry, inputs, times);
+    results = timed_call(program, entry, inputs, times);
   }
   for (const auto& [name, tensor] : results.tensors) {
     std::cout << name << ": " << printed(tensor) << "\n";
@@ -246,7 +264,7 @@ int run_golden(const Program& program, const Arguments& arguments) {
     add_file("", (folder / input).string(), inputs);
     std::string found;
     try {
-      const Flat got = find_entry(program, entry_name).call(inputs);
+      const Flat got = call_entry(program, find_entry(program, entry_name), inputs);
       if (output.ends_with(".error.txt")) {
         found = "a result where Python raised " + read_file((folder / output).string());
       } else {

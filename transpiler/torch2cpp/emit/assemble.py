@@ -142,9 +142,11 @@ def _method(text: FunctionText, layout: Layout) -> MethodView:
     ]  # fmt: skip
     raises = {op.name: None for op in walk(text.function.body) if isinstance(op, Raise) and op.name}
     result = text.function.result
+    python_name, has_next = _variant(text.python_name, layout.program)
     return MethodView(
         name=text.name,
-        python_name=text.python_name,
+        python_name=python_name,
+        has_next=has_next,
         result=text.result,
         public_result=text.public_result,
         result_comment=describe(result),
@@ -158,6 +160,14 @@ def _method(text: FunctionText, layout: Layout) -> MethodView:
         checks=tuple(render(nodes, Comments(""))),
         lines=text.lines,
     )
+
+
+def _variant(name: str, program: Program) -> tuple[str, bool]:
+    """The entry a function is a variant of, and whether another one follows it."""
+    for entry, names in program.variants.items():
+        if name in names:
+            return entry, name != names[-1]
+    return name, False
 
 
 def _default(value: Any, t: Type, layout: Layout) -> str:

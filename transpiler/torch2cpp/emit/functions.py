@@ -62,7 +62,7 @@ def function_text(function: Function, layout: Layout, main_file: str) -> Functio
     def spelled(t: Type) -> str:
         return spell(t, layout.types)
 
-    variables = allocate(function, flow, spelled)
+    variables = allocate(function, flow, spelled, frozenset(layout.methods.values()))
     places: dict[Value, str] = {}
     expressions = Expressions(
         program=layout.program,
@@ -127,6 +127,8 @@ def _parameters(function: Function, variables: Variables, layout: Layout) -> lis
         if len(variable.assigned) > 1 and not passed_by_value(param.value.type):
             # Python assigns to its parameter; so does the C++.
             type_, public = spell(param.value.type, layout.types), _public(param.value.type, layout)
+        if not variable.read:
+            type_ = f"[[maybe_unused]] {type_}"
         out.append(ParameterText(type_, public, variable.name, param.name, param.value.type, param.default))
     return out
 

@@ -76,14 +76,22 @@ class Variables:
         return [v for v in self._by_op.get(op, ()) if v.declared == how]
 
 
-def allocate(function: Function, flow: Flow, spelled: Callable[[Type], str]) -> Variables:
-    """Gives every value of a function its variable. `spelled` is the C++ type of a type."""
-    return _Allocator(function, flow, spelled).run()
+def allocate(
+    function: Function, flow: Flow, spelled: Callable[[Type], str], reserved: frozenset[str] = frozenset()
+) -> Variables:
+    """Gives every value of a function its variable, none of them named as in `reserved`.
+
+    `spelled` is the C++ type of a type.
+    """
+    return _Allocator(function, flow, spelled, reserved | RESERVED).run()
 
 
 @final
 class _Allocator:
-    def __init__(self, function: Function, flow: Flow, spelled: Callable[[Type], str]) -> None:
+    def __init__(
+        self, function: Function, flow: Flow, spelled: Callable[[Type], str], reserved: frozenset[str]
+    ) -> None:
+        self.reserved = reserved
         self.function = function
         self.flow = flow
         self.spelled = spelled
@@ -103,7 +111,7 @@ class _Allocator:
         for variable in dict.fromkeys(self.of.values()):
             self._place(variable)
         self._unite_names(clashes)
-        _name(list(dict.fromkeys(self.of.values())), self.function, self.flow)
+        _name(list(dict.fromkeys(self.of.values())), self.function, self.flow, self.reserved)
         return Variables(self.of)
 
     # -- sites ---------------------------------------------------------------------------------
@@ -282,7 +290,7 @@ def _common(a: Path, b: Path) -> Path:
 # -- names -----------------------------------------------------------------------------------------
 
 
-def _name(variables: list[Variable], function: Function, flow: Flow) -> None:
+def _name(variables: list[Variable], function: Function, flow: Flow, reserved: frozenset[str]) -> None:
     """Names that are free in the variable's C++ scope, in the scopes around it and in those inside."""
     parents = dict(_scopes(function.body, flow))
     own: dict[Block, set[str]] = {}
@@ -295,7 +303,7 @@ def _name(variables: list[Variable], function: Function, flow: Flow) -> None:
             scope = variable.at.body
         scope = _cpp_scope(scope, parents)
         chain = list(_chain(scope, parents))
-        taken = set(RESERVED).union(inside.get(scope, ()), *(own.get(b, ()) for b in chain))
+        taken = set(reserved).union(inside.get(scope, ()), *(own.get(b, ()) for b in chain))
         variable.name = _fresh(_python_name(variable), taken)
         own.setdefault(scope, set()).add(variable.name)
         for block in chain:

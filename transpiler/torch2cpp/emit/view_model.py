@@ -65,7 +65,10 @@ class MethodView:
     """An entry or a private method."""
 
     name: str
+    #: The name in Python; the variants of an entry for several kinds of input share it.
     python_name: str
+    #: Whether another variant may take the inputs that this one refuses.
+    has_next: bool
     result: str
     public_result: str
     result_comment: str

@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from safetensors.torch import save_file
 
+from torch2cpp.hostir.interpret import bind_arguments
 from torch2cpp.hostir.program import REQUIRED, Function, Program
 from torch2cpp.hostir.pyvalues import to_internal
 from torch2cpp.hostir.types import (
@@ -41,13 +42,13 @@ _DTYPES = {"bool": torch.bool, "int": torch.int64, "float": torch.float64, "comp
 def write_golden(folder: Path, program: Program, entry: str, cases: Sequence[tuple[Sequence[Any], Outcome]], *,
                  exact: bool, stateful: bool) -> int:  # fmt: skip
     """Writes the first cases of an entry and `cases.txt`; gives the number written."""
-    function = program.entries[entry]
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.iterdir():
         old.unlink()
     lines: list[str] = []
     size = 0
     for i, (args, outcome) in enumerate(cases[:_MOST_CASES]):
+        function = _variant(program, entry, args)
         inputs = flatten_arguments(function, args, program)
         size += _bytes(inputs)
         output, data = _outcome_file(function, outcome, program, f"{entry}_{i}")
@@ -64,6 +65,18 @@ def write_golden(folder: Path, program: Program, entry: str, cases: Sequence[tup
         lines.append(f"{entry} {entry}_{i}.in.safetensors {output} {'exact' if exact else 'close'} {state}\n")
     (folder / "cases.txt").write_text("".join(lines))
     return len(lines)
+
+
+def _variant(program: Program, entry: str, args: Sequence[Any]) -> Function:
+    """The function of the entry that takes these arguments."""
+    names = program.variants.get(entry, (entry,))
+    for name in names[:-1]:
+        try:
+            bind_arguments(program, program.entries[name], args, {})
+        except (TypeError, ValueError):
+            continue
+        return program.entries[name]
+    return program.entries[names[-1]]
 
 
 def _outcome_file(function: Function, outcome: Outcome, program: Program, name: str) -> tuple[str, dict[str, torch.Tensor] | str]:  # noqa: E501 # fmt: skip
