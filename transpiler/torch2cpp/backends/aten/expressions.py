@@ -44,6 +44,11 @@ MEMORY_FORMATS = {
     torch.channels_last: "at::MemoryFormat::ChannelsLast",
     torch.channels_last_3d: "at::MemoryFormat::ChannelsLast3d",
     torch.preserve_format: "at::MemoryFormat::Preserve",
+    # Defaults in schemas are the enumerators' numbers.
+    0: "at::MemoryFormat::Contiguous",
+    1: "at::MemoryFormat::Preserve",
+    2: "at::MemoryFormat::ChannelsLast",
+    3: "at::MemoryFormat::ChannelsLast3d",
 }
 #: C++ parameter type -> category of the expressions it takes, in the order tried.
 _SCALAR: tuple[Category, ...] = ("int", "float", "bool", "complex")
