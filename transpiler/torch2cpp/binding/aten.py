@@ -16,7 +16,7 @@ from torch2cpp.binding.convert import describe, from_operand, is_scalar, resolve
 from torch2cpp.binding.meta import OpFails, evaluate
 from torch2cpp.binding.shadow import item_hints, shadow_of
 from torch2cpp.binding.special_shapes import special_result
-from torch2cpp.binding.values import AbsVal, Host, ListObj, Meta, Rt, Static, Tensor, Tup
+from torch2cpp.binding.values import AbsVal, Choice, Host, ListObj, Meta, Rt, Static, Tensor, Tup
 from torch2cpp.hostir.ops import Operand, TensorOp, Value
 from torch2cpp.hostir.types import FLOAT, INT, ListType, OptionalType, TensorType
 
@@ -70,6 +70,9 @@ def call_aten(
 ) -> AbsVal:
     """Emits a call of `aten::name` on abstract values. Raises NoOverload if none fits."""
     kwargs = {ALIASES.get(k, k): v for k, v in (kwargs or {}).items() if k != "out" or not _is_none(v)}
+    mixed = next((i for i, a in enumerate(args) if _holds_choice(cx, a)), None)
+    if mixed is not None:
+        return _with_choice(cx, name, args, kwargs, label, mixed)
     optional = next((v for v in [*args, *kwargs.values()] if _may_be_none(cx, v)), None)
     if optional is not None:
         return _with_optional(cx, name, args, kwargs, label, optional)
@@ -81,6 +84,26 @@ def call_aten(
     if read is not None:
         return call_aten(cx, name, read, kwargs, label)
     raise NoOverload(f"aten::{name}({', '.join(describe(cx, a) for a in [*args, *kwargs.values()])})")
+
+
+def _holds_choice(cx: Context, v: AbsVal) -> bool:
+    return any(isinstance(e, Choice) for e in elements(cx, v) or ())
+
+
+def _with_choice(
+    cx: Context, name: str, args: list[AbsVal], kwargs: dict[str, AbsVal], label: str, at: int
+) -> AbsVal:
+    """A sequence argument with an element of several kinds: one call for each kind."""
+    from torch2cpp.binding.choices import distribute
+
+    elems = elements(cx, args[at]) or []
+    i = next(i for i, e in enumerate(elems) if isinstance(e, Choice))
+
+    def one(v: AbsVal) -> AbsVal:
+        swapped = Tup((*elems[:i], v, *elems[i + 1 :]))
+        return call_aten(cx, name, [*args[:at], swapped, *args[at + 1 :]], kwargs, label)
+
+    return distribute(cx, elems[i], one)
 
 
 def _may_be_none(cx: Context, v: AbsVal) -> bool:
@@ -324,7 +347,7 @@ def _results(
         else:
             v = cx.value(tensor_type(meta), name)
             known = shadow_of(op, args, kwargs, meta) if len(returns) == 1 and not written else None
-            a = Tensor(v, meta, known)
+            a = Tensor(v, meta, known, _bases(op, args, r))
         values.append(v)
         abstract.append(a)
     cx.emit(TensorOp(tuple(values), op, plain_args, plain_kwargs, cx.span))
@@ -333,6 +356,18 @@ def _results(
     names = tuple(r.name for r in returns) if all(r.name for r in returns) else ()
     cls = getattr(torch.return_types, op._schema.name.removeprefix("aten::"), None)
     return Tup(tuple(abstract), cls if names else None, names)
+
+
+def _bases(op: torch._ops.OpOverload, args: list[Any], returned: Any) -> frozenset[str]:
+    """The weights a result may be a view of, by the schema's alias sets."""
+    if returned.alias_info is None:
+        return frozenset()
+    sets = returned.alias_info.before_set
+    out: frozenset[str] = frozenset()
+    for a, p in zip(args, op._schema.arguments):
+        if p.alias_info is not None and p.alias_info.before_set & sets and isinstance(a, Tensor):
+            out |= a.bases
+    return out
 
 
 def _rewritten(cx: Context, op: torch._ops.OpOverload, args: list[Any], target: Any, out: Any) -> AbsVal:
@@ -367,14 +402,10 @@ def _list_result(cx: Context, metas: Any, name: str) -> tuple[Value, AbsVal]:
 
 
 def note_write(cx: Context, target: AbsVal) -> None:
-    """A write to a tensor of the model makes it state."""
-    from torch2cpp.hostir.ops import WeightRef
-
-    if isinstance(target, Tensor) and isinstance(target.operand, WeightRef):
-        name = target.operand.name
-        if name not in cx.facts.written_weights:
-            cx.facts.written_weights.add(name)
-            raise Restart
+    """A write to a tensor of the model, or to a view of one, makes it state."""
+    if isinstance(target, Tensor) and target.bases - cx.facts.written_weights:
+        cx.facts.written_weights |= target.bases
+        raise Restart
 
 
 def scalar_item(cx: Context, t: Tensor) -> Host:

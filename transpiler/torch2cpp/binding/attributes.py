@@ -99,13 +99,22 @@ def _picked_attribute(cx: Context, o: Iter, name: str) -> AbsVal:
 
 def _choice_attribute(cx: Context, choice: Choice, name: str) -> AbsVal:
     """An attribute of whichever option is there; a method stays unbound until it is called."""
-    probed = [cx.probe(lambda i=i: find_attribute(cx, option_value(cx, choice, i), name))  # type: ignore[misc]
-              for i in range(len(choice.options))]  # fmt: skip
-    if all(isinstance(p, Native | Bound) or (isinstance(p, Static) and callable(p.value)) for p in probed):
+
+    def probe(i: int) -> AbsVal:
+        try:
+            return find_attribute(cx, option_value(cx, choice, i), name)
+        except Missing:
+            return None
+
+    probed = [cx.probe(lambda i=i: probe(i)) for i in range(len(choice.options))]  # type: ignore[misc]
+    found = [p for p in probed if p is not None]
+    if not found:
+        raise Missing(f"object has no attribute '{name}'")
+    if all(isinstance(p, Native | Bound) or (isinstance(p, Static) and callable(p.value)) for p in found):
         return Native(
-            name, lambda c, a, k: distribute(c, choice, lambda o: call(c, find_attribute(c, o, name), a, k))
+            name, lambda c, a, k: distribute(c, choice, lambda o: call(c, get_attribute(c, o, name), a, k))
         )
-    return distribute(cx, choice, lambda o: find_attribute(cx, o, name))
+    return distribute(cx, choice, lambda o: get_attribute(cx, o, name))
 
 
 def _or_missing(v: AbsVal | None, kind: str, name: str) -> AbsVal:

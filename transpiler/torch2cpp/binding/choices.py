@@ -14,7 +14,7 @@ from typing import Any, Concatenate, ParamSpec
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.control import branch
 from torch2cpp.binding.convert import from_operand
-from torch2cpp.binding.values import AbsVal, Choice, Option
+from torch2cpp.binding.values import AbsVal, Choice, Option, Unbound
 from torch2cpp.hostir.types import OptionalType
 
 P = ParamSpec("P")
@@ -23,11 +23,13 @@ P = ParamSpec("P")
 def option_value(cx: Context, choice: Choice, index: int) -> AbsVal:
     """The value of an option, on a path where the tag says that it is there."""
     option = choice.options[index]
+    if isinstance(option.static, Unbound):
+        message = f"cannot access local variable '{choice.name}' where it is not associated with a value"
+        cx.raise_(UnboundLocalError, message)
     if option.slot is None:
         return option.static
-    key = (choice.tag, index)
     known = cx.state.narrowed.get(option.slot)
-    if known is not None and key is not None:
+    if known is not None:
         return known
     assert isinstance(option.slot.type, OptionalType)
     inner = cx.host("optional.get", option.slot, type_=option.slot.type.elem, label=option.slot.name)

@@ -362,7 +362,11 @@ class Context:
             assert isinstance(state, Tensor)
             return state
         dims: tuple[Dim, ...] = tuple(tensor.shape)
-        return Tensor(WeightRef(name, TensorType(tensor.dtype, tuple(tensor.shape))), Meta(tensor.dtype, dims))
+        return Tensor(
+            WeightRef(name, TensorType(tensor.dtype, tuple(tensor.shape))),
+            Meta(tensor.dtype, dims),
+            bases=frozenset({name}),
+        )
 
 
 def struct_name(key: Any) -> str:

@@ -219,7 +219,7 @@ def _view(cx: Context, op: Any, t: Tensor, args: tuple[Any, ...], meta: Meta, na
     v = cx.value(tensor_type(meta), name)
     cx.emit(TensorOp((v,), op, (t.operand, *(a.operand if isinstance(a, Host) else a for a in args)), {}, cx.span))
     cx.mark("tensor")
-    return Tensor(v, meta, shadow_of(op, [t, *args], {}, meta))
+    return Tensor(v, meta, shadow_of(op, [t, *args], {}, meta), t.bases)
 
 
 def slice_dim(cx: Context, t: Tensor, dim: int, bounds: list[AbsVal]) -> Tensor:

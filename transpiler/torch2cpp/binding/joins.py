@@ -163,7 +163,8 @@ class _Merger:
             meta = merge_meta(meta, tensors[i].meta) if meta else None
         if meta is None:
             return self._choice(tensors, name)
-        return Tensor(self._leaf(tensor_type(meta), tensors, name), meta)
+        bases = frozenset().union(*(t.bases for t in tensors))
+        return Tensor(self._leaf(tensor_type(meta), tensors, name), meta, bases=bases)
 
     def _scalars(self, vals: list[AbsVal], name: str) -> AbsVal:
         types = {v.type if isinstance(v, Host) else static_type(v.value) for v in vals}
@@ -257,13 +258,18 @@ class _Merger:
         if isinstance(option, Option):
             t = None if option.slot is None else option.slot.type.elem  # type: ignore[union-attr]
             example = option.static
+        elif isinstance(option, Unbound):
+            t, example = None, option
         else:
+            if isinstance(option, Ref):
+                with _inside(self.cx, path):
+                    _as_runtime(self.cx, option)
             try:
                 t = type_in(self.cx, path, option)
             except NoType:
                 t = None
             example = option
-        if t is None and not isinstance(example, Static | Func | Bound | Native):
+        if t is None and not isinstance(example, Static | Func | Bound | Native | Unbound):
             return None
         for g, group in enumerate(groups):
             if t is None and group.type is None and _same(group.example, example):
@@ -314,7 +320,7 @@ class _Merger:
         shared = any(all(v.id in e.state.heap for e in self.incoming) for v in vals)
         if all(isinstance(o, RtObj) for o in objs):
             merged = self._by_type([o.value for o in objs], name)
-            if isinstance(merged, Poison):
+            if not isinstance(merged, Rt):
                 return merged
             ref = Ref(fresh_id())
             self.heap[ref.id] = RtObj(merged, objs[0].site)

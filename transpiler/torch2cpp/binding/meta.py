@@ -110,7 +110,36 @@ def evaluate(cx: Context, call: Callable[..., Any], args: Any, kwargs: Any, key:
             outs = _search(call, args, kwargs, key)
     if not outs:
         raise OpFails(str(error).split("\n")[0]) from error
+    if varying:
+        _probe(call, args, kwargs, key, outs)
     return _combine(cx, outs, _syms((args, kwargs)), varying)
+
+
+def _probe(call: Callable[..., Any], args: Any, kwargs: Any, key: Any, outs: dict[int, Any]) -> None:
+    """Changes one size or int at a time: a result's size that then changes is no constant.
+
+    The sample worlds may agree by chance (`min(n, 8)` with every sample above 8).
+    """
+    found = list(leaves((args, kwargs)))
+    movable: list[Any] = [*_syms((args, kwargs)), *(x for x in found if isinstance(x, Host) and x.type.kind == "int")]
+    for moved in movable:
+        for by in (1, 3, -1, 8):
+
+            def concrete(leaf: Any, moved: Any = moved, by: int = by) -> Any:
+                if isinstance(leaf, Tensor):
+                    shape = [max(0, size_in(d, 0) + (by if d is moved else 0)) for d in leaf.meta.dims]
+                    return torch.empty(shape, dtype=leaf.meta.dtype, device="meta")
+                if isinstance(leaf, Host) and isinstance(moved, Host) and leaf.operand is moved.operand:
+                    return _concrete(leaf, 0) + by
+                return _concrete(leaf, 0)
+
+            try:
+                out = _run(call, args, kwargs, concrete, key)
+            except Exception:  # the operation does not take that size
+                continue
+            outs[WORLDS + len(outs)] = out
+
+
 
 
 def _search(call: Callable[..., Any], args: Any, kwargs: Any, key: Any) -> dict[int, Any]:
@@ -219,7 +248,8 @@ def _dim(cx: Context, sizes: dict[int, int], inputs: list[Sym], varying: bool, p
     if same and (len(sizes) > 1 or not varying):
         return next(iter(sizes.values()))
     for sym in inputs:
-        if all(sym.hints[w] == n for w, n in sizes.items()) and 0 in sizes:
+        worlds = [(w, n) for w, n in sizes.items() if w < WORLDS]
+        if 0 in sizes and all(sym.hints[w] == n for w, n in worlds):
             return sym
     base = sizes.get(0, next(iter(sizes.values())))
     hints = tuple(sizes.get(w, base + 2 * w) for w in range(WORLDS))

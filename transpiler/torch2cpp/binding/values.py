@@ -75,6 +75,8 @@ class Tensor:
     meta: Meta
     #: For ints and bools that follow from the examples: real values in the sample worlds.
     shadow: tuple[torch.Tensor, ...] | None = None
+    #: Names of the weights it may be a view of: writing to it makes those state.
+    bases: frozenset[str] = frozenset()
 
     @property
     def rank(self) -> int:

@@ -310,8 +310,7 @@ class Interpreter:
         if op.cell not in cells:
             if op.cell.initial is None:
                 raise IrFault(f"cell {op.cell.name} is read before it is written")
-            initial, t = op.cell.initial, op.cell.type
-            cells[op.cell] = tagged(initial, t) if isinstance(t, UnionType) else initial
+            cells[op.cell] = op.cell.initial
         frame.env[op.result] = cells[op.cell]
 
     def _store(self, op: Store, frame: _Frame) -> None:

@@ -166,9 +166,9 @@ def _tensor(value: Any, type_: TensorType, where: str) -> torch.Tensor:
 
 
 def _member(value: Any, type_: UnionType, where: str, structs: Structs, memo: dict[int, Any]) -> Any:
-    for member in type_.members:
+    for i, member in enumerate(type_.members):
         try:
-            return to_internal(value, member, where, structs, dict(memo))
+            return Tagged(i, to_internal(value, member, where, structs, dict(memo)))
         except (TypeError, ValueError):
             continue
     raise _unexpected(where, type_, value)
