@@ -306,12 +306,31 @@ def _attribute_names(value: Any) -> list[str]:
     return list(vars(value))
 
 
+def _ends(cx: Context, operand: Any, side: int) -> str:
+    """What a string made at run time surely begins (side 0) or ends (side 1) with."""
+    if isinstance(operand, str):
+        return operand
+    op = cx.made_by.get(getattr(operand, "id", -1))
+    if op is None or op.name != "str.add":
+        return ""
+    near, far = op.args if side == 0 else op.args[::-1]
+    if isinstance(near, str):
+        rest = _ends(cx, far, side) if isinstance(far, str) else ""
+        return near + rest if side == 0 else rest + near
+    return _ends(cx, near, side)
+
+
 def _named_choice(cx: Context, args: list[AbsVal]) -> AbsVal | None:
     """`getattr(self, name)` with a name made at run time: one of the submodules."""
     name, o = args[1], resolve(cx, args[0])
     if not isinstance(name, Host) or not isinstance(o, Static) or name.loops - cx.facts.unrolled:
         return None
-    modules = {n: m for n, m in getattr(o.value, "_modules", {}).items() if m is not None}
+    prefix, suffix = _ends(cx, name.operand, 0), _ends(cx, name.operand, 1)
+    modules = {
+        n: m
+        for n, m in getattr(o.value, "_modules", {}).items()
+        if m is not None and n.startswith(prefix) and n.endswith(suffix)
+    }
     if not modules:
         return None
     return Iter("keyed_choice", tuple(map(Static, modules.values())), (name, tuple(modules)))

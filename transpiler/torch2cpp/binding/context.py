@@ -148,6 +148,8 @@ class Context:
         self.knows: dict[int, tuple[tuple[Any, ...], tuple[Any, ...]]] = {}
         #: defaultdict value -> its factory.
         self.factories: dict[int, Any] = {}
+        #: Value -> the host operation that made it.
+        self.made_by: dict[int, HostOp] = {}
         #: Tensor value -> name of the weight it was loaded from.
         self.loaded: dict[int, str] = {}
         #: List value -> its length in the sample worlds.
@@ -191,7 +193,9 @@ class Context:
             type_ = host_ops.result_type(name, [operand_type(a) for a in args])
         assert type_ is not None, name
         result = self.value(type_, label or name.rpartition(".")[2])
-        self.emit(HostOp(result, name, args, self.span))
+        op = HostOp(result, name, args, self.span)
+        self.emit(op)
+        self.made_by[result.id] = op
         self.mark("host")
         loops = frozenset().union(*(self.loops.get(a.id, frozenset()) for a in args if isinstance(a, Value)))
         if loops:

@@ -269,8 +269,12 @@ def _sliced(cx: Context, size: Any, start: Any, stop: Any, step: Any) -> Sym:
 
         n = size_in(size, w)
         hints.append(len(range(*slice(at(start), at(stop), at(step) or None).indices(n))))
+    run_time = any(isinstance(b, Host) for b in (start, stop))
+    if run_time and hints[0] == 0:
+        # an empty sample tells little of what follows
+        hints = [min(size_in(size, w), DEFAULT_HINTS[w]) for w in range(WORLDS)]
     # A slice that covers the whole dimension in every sample is still a size of its own.
-    return fresh_sym(cx, ("slice", cx.site(None)), tuple(hints), free=any(isinstance(b, Host) for b in (start, stop)))
+    return fresh_sym(cx, ("slice", cx.site(None)), tuple(hints), free=run_time)
 
 
 __all__ = ["NoOverload", "get_item", "index_tensor", "is_basic", "set_item", "slice_dim"]

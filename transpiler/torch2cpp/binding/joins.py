@@ -43,7 +43,7 @@ from torch2cpp.binding.values import (
     fresh_id,
 )
 from torch2cpp.hostir.ops import Operand, Value
-from torch2cpp.hostir.types import INT, ListType, OptionalType, ScalarType, Type, join
+from torch2cpp.hostir.types import INT, DictType, ListType, OptionalType, ScalarType, Type, join
 
 import torch
 
@@ -220,8 +220,15 @@ class _Merger:
         if joined is None:
             return self._choice(vals, name)
         example = next((v for v in vals if not (isinstance(v, Static) and v.value is None)), None)
+        if isinstance(joined, ListType | DictType):
+            lists = [self._resolved(e, v) for e, v in zip(self.incoming, vals)]
+            example = next((v.example for v in lists if isinstance(v, Rt) and v.example is not None), None)
         unbound = next((v.unbound for v in vals if isinstance(v, Rt) and v.unbound), "")
         return Rt(self._leaf(joined, vals, name), joined, example=example, unbound=unbound)
+
+    def _resolved(self, path: Exit, v: AbsVal) -> AbsVal:
+        with _inside(self.cx, path):
+            return resolve(self.cx, v)
 
     @staticmethod
     def _common(types: list[Type]) -> Type | None:

@@ -33,7 +33,8 @@ def fresh_sym(cx: Context, site: Any, hints: tuple[int, ...] = DEFAULT_HINTS, fr
     """A varying size; one decided by data is `free`."""
     if free:
         hints = cx.facts.hints.get(site, hints)
-    return Sym(hints, free, site)
+    # a size that is the same in all worlds would pass for a constant
+    return Sym(distinct(hints) if len(set(hints)) == 1 else hints, free, site)
 
 
 def distinct(hints: Iterable[int]) -> tuple[int, ...]:
