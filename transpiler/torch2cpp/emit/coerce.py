@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
-from torch2cpp.emit.precedence import POSTFIX, Expr, call
+from torch2cpp.emit.precedence import ATOM, POSTFIX, Expr, call
 from torch2cpp.hostir.types import (
     BOOL,
     FLOAT,
@@ -38,6 +39,8 @@ def conversion(expr: Expr, source: Type, target: Type, spelled: Spell) -> Expr:
             inner = conversion(expr, source, target.elem, spelled)
             return inner if inner is expr else call(spelled(target), inner)
         case TupleType(), TupleType() if len(source.elems) == len(target.elems):
+            if not _is_simple(expr):
+                return _named(expr, source, target, spelled)
             parts = [
                 conversion(Expr(f"std::get<{i}>({expr.text})", POSTFIX), s, t, spelled).text
                 for i, (s, t) in enumerate(zip(source.elems, target.elems))
@@ -48,8 +51,21 @@ def conversion(expr: Expr, source: Type, target: Type, spelled: Spell) -> Expr:
     raise TypeError(f"a value of type {source} cannot become {target}")
 
 
+def _is_simple(expr: Expr) -> bool:
+    """Whether the expression names a variable or a part of one, so that it may be spelled several times."""
+    return re.fullmatch(r"[\w.>*-]+|\(?\*[\w.>-]+\)?|std::get<\d+>\([\w.>*-]+\)", expr.text) is not None
+
+
+def _named(expr: Expr, source: Type, target: Type, spelled: Spell) -> Expr:
+    """The conversion of a value that is computed once."""
+    inner = conversion(Expr("from", ATOM), source, target, spelled)
+    return Expr(f"[](const auto& from) {{ return {inner.text}; }}({expr.text})", POSTFIX)
+
+
 def _into_union(expr: Expr, source: Type, target: UnionType, spelled: Spell) -> Expr:
     if isinstance(source, UnionType):
+        if not _is_simple(expr):
+            return _named(expr, source, target, spelled)
         arms = []
         for i, member in enumerate(source.members):
             inner = conversion(Expr(f"std::get<{i}>({expr.text})", POSTFIX), member, target, spelled)
@@ -70,6 +86,8 @@ def _same_kind(source: Type, member: Type) -> bool:
 
 
 def _through(expr: Expr, inner: Type, target: OptionalType, spelled: Spell) -> Expr:
+    if not _is_simple(expr):
+        return _named(expr, OptionalType(inner), target, spelled)
     value = conversion(Expr(f"*{expr.text}", POSTFIX - 1), inner, target.elem, spelled)
     made = spelled(target)
     return Expr(f"({expr.text}.has_value() ? {made}({value.text}) : {made}())", POSTFIX)

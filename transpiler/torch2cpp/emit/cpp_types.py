@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, final
 
 import torch
 
 from torch2cpp.emit.names import Scope, class_identifier
+from torch2cpp.hostir.program import Struct
 from torch2cpp.hostir.types import (
     DictType,
     ListType,
@@ -72,13 +74,14 @@ class CppTypes:
     Two record types with the same Python name and different fields are different structs.
     """
 
-    def __init__(self, structs: dict[StructType, dict[str, Type]], taken: set[str], namespace: str = "") -> None:
+    def __init__(self, structs: Mapping[StructType, Struct], taken: set[str], namespace: str = "") -> None:
         self.namespace = namespace
         self._names = Scope(taken)
         self._structs: dict[StructType, Record] = {}
         self._records: dict[tuple[object, ...], Record] = {}
         for struct in structs:
-            self._structs[struct] = self._record(struct.name, "struct", tuple(structs[struct].items()))
+            form: Literal["dict", "struct"] = "dict" if structs[struct].kind == "dict" else "struct"
+            self._structs[struct] = self._record(struct.name, form, tuple(structs[struct].fields.items()))
 
     @property
     def structs(self) -> tuple[Record, ...]:

@@ -296,6 +296,9 @@ class Expressions:
             return None
         sign, level = _INFIX[op.name]
         a, b = map(self.operand, op.args)
+        if op.name in _COMPARISONS and kinds == [INT, INT] and a.text == b.text and "(" not in a.text:
+            # Compilers warn where a variable is compared with itself.
+            return Expr("true" if op.name in ("eq", "le", "ge") else "false", ATOM)
         if op.name == "str.add":
             return self._concatenation(op)
         if op.name in ("and", "or", "xor") and kinds == [BOOL, BOOL]:
@@ -438,6 +441,11 @@ def _is_none(e: Expressions, op: HostOp) -> Expr:
     return Expr(f"!{wrap(e.operand(op.args[0]), POSTFIX)}.has_value()", UNARY)
 
 
+def _optional_cast(e: Expressions, op: HostOp) -> Expr:
+    assert op.result is not None
+    return e.typed(op.args[0], op.result.type)
+
+
 def _optional_get(e: Expressions, op: HostOp) -> Expr:
     return Expr(f"*{wrap(e.operand(op.args[0]), UNARY)}", UNARY)
 
@@ -476,6 +484,7 @@ _SPECIAL: dict[str, Callable[[Expressions, HostOp], Expr]] = {
     "optional.none": _optional_none,
     "optional.is_none": _is_none,
     "optional.get": _optional_get,
+    "optional.cast": _optional_cast,
     "union.make": _union_make,
     "not": _not,
     "select": _select,

@@ -38,7 +38,7 @@ def lay_out(program: Program) -> Layout:
         # A class may not be named like the namespace around it.
         class_name = f"{class_name}Model"
     taken = {class_name, "Regions", "State", "Impl"}
-    types = CppTypes({t: s.fields for t, s in program.structs.items()}, taken, namespace)
+    types = CppTypes(program.structs, taken, namespace)
     members = Scope({class_name, "reset", "regions_", "state_", "weights", "set_threads"})
     methods = {name: members.fresh(name) for name in (*program.entries, *program.functions)}
     region_scope = Scope({"Regions", "weight", "weights_"})
