@@ -340,3 +340,42 @@ def test_one_long_segment_is_quick():
         b.do("print", str(i))
     b.return_(y)
     assert len(formed(b, MAT).regions) == 1
+
+
+def view_of_written(used_elsewhere: bool):
+    """A view of an argument that is written afterwards: looked through at once, or given out."""
+    b = Builder()
+    x = b.param("x", MAT)
+    turned = b.tensor(aten.t.default, x, name="turned")
+    y = b.tensor(aten.matmul.default, x, turned, name="y")
+    b.tensor(aten.add_.Scalar, x, 1.0)
+    b.return_((y, turned) if used_elsewhere else (y,))
+    new = formed(b, TupleType((y.type, turned.type) if used_elsewhere else (y.type,)))
+    return [(names(r), r.aliasing) for r in new.regions.values()]
+
+
+def test_views_of_written_storage_are_plain_while_nobody_else_sees_them():
+    assert view_of_written(used_elsewhere=False) == [
+        (["aten.t.default", "aten.matmul.default"], False),
+        (["aten.add_.Scalar"], True),
+    ]
+    assert (["aten.matmul.default"], False) in view_of_written(used_elsewhere=True)
+    assert (["aten.t.default"], True) in view_of_written(used_elsewhere=True)
+
+
+def test_writes_of_one_branch_do_not_mark_what_it_is_joined_with():
+    """`out = conv(x); out += x; relu_(out)` in an arm whose result is either `out` or `x`."""
+    b = Builder()
+    x, flag = b.param("x", MAT), b.param("flag", BOOL)
+    w = b.weight("w", torch.ones(4, 4))
+    with b.block() as then:
+        out = b.tensor(aten.linear.default, x, w, name="out")
+        b.tensor(aten.add_.Tensor, out, x)
+        b.tensor(aten.relu_.default, out)
+        b.yield_(out)
+    with b.block() as orelse:
+        b.yield_(x)
+    (y,) = b.if_(flag, then, orelse, [MAT])
+    b.return_(b.tensor(aten.linear.default, y, w))
+    new = formed(b, MAT)
+    assert [r.aliasing for r in new.regions.values()] == [False, False]

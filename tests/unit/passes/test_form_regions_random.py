@@ -11,7 +11,7 @@ from torch2cpp.hostir.verify import verify
 from torch2cpp.passes.form_regions import form_regions
 from torch2cpp.passes.region_rules import HOST_LIST_OPS, HOST_VIEWS
 
-SETTINGS = settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+SETTINGS = settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @SETTINGS

@@ -11,7 +11,7 @@ from torch2cpp.hostir.verify import verify
 from torch2cpp.passes.form_regions import form_regions
 from torch2cpp.passes.simplify import STEPS, simplify
 
-SETTINGS = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+SETTINGS = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def both(program):

@@ -168,8 +168,9 @@ class _Former:
         return {results(op)[0] for op in unused if op not in writes}
 
     def name(self, group: Group, outs: list[Value]) -> str:
-        """The last Python variable the region assigns, else the function's name; unique."""
-        labels = [v.name for v in reversed(outs)] + [self.planner.function.name]
+        """The last Python variable the region assigns, else its last operator; unique."""
+        last = [str(op.overload._schema.name).partition("::")[2] for op in group.ops if isinstance(op, TensorOp)][-1:]
+        labels = [*(v.name for v in reversed(outs)), *last, self.planner.function.name]
         base = next(label for label in map(_identifier, labels) if label)
         name, n = base, 1
         while name in self.regions:

@@ -83,10 +83,8 @@ class Segment:
         before = list(self.data)
         self.order_effects(before, effects)
         self.order_errors(before, effects)
-        kinds = [self.kind(i, public) if member else None for i, member in enumerate(self.member)]
-        self.inherit_kinds(kinds)
-        groups = _fewest_groups(self.ops, kinds, before)
-        owner = {i: g for g, members in enumerate(groups) for i in members}
+        groups, kinds = self.grouped(public, before)
+        owner = _owners(groups)
         torn = {op for op, roots in private.items() if any(owner.get(r) != owner[self.index[op]] for r in roots)}
         return self.items(groups, kinds, before), torn
 
@@ -198,13 +196,50 @@ class Segment:
 
     # -- kinds and groups ----------------------------------------------------------------------
 
-    def kind(self, i: int, public: PublicWrites) -> Kind:
-        """What a node needs of a backend."""
+    def grouped(self, public: PublicWrites, before: Sequence[int]) -> tuple[list[list[int]], list[Kind | None]]:
+        """Groups and the kind of every node.
+
+        A view of storage that others write is like any other value while only its own group looks
+        through it; where it is used elsewhere, a compiler might hand out a copy.
+        """
+        shown: set[int] = set()
+        makers = self.list_makers()
+        while True:
+            kinds = [self.kind(i, public, shown) if member else None for i, member in enumerate(self.member)]
+            for i, maker in makers.items():
+                kinds[i] = kinds[maker]
+            groups = _fewest_groups(self.ops, kinds, before)
+            owner = _owners(groups)
+            more = {i for i in owner if i not in shown and self.is_view(i) and not self.kept_inside(i, owner)}
+            if not more:
+                return groups, kinds
+            shown |= more | {makers.get(i, i) for i in more}
+
+    def is_view(self, i: int) -> bool:
+        """Whether all results of a node are views, and it writes nothing."""
+        op = self.ops[i]
+        if not isinstance(op, TensorOp):
+            return True
+        return not written_operands(op) and all(aliased_operands(op, k) for k in range(len(op.results)))
+
+    def kept_inside(self, i: int, owner: dict[int, int]) -> bool:
+        """Whether only the group of a node uses its results."""
+        work = list(results(self.ops[i]))
+        while work:
+            for use in self.context.arithmetic.uses.get(work.pop(), ()):
+                if use in self.context.dropped:
+                    work += results(use)
+                elif use not in self.index or owner.get(self.index[use]) != owner[i]:
+                    return False
+        return True
+
+    def kind(self, i: int, public: PublicWrites, shown: set[int]) -> Kind:
+        """What a node needs of a backend; views in `shown` are seen by others than their group."""
         op, storages = self.ops[i], self.context.storages
         touched = {c for v in results(op) if holds_storage(v.type) for c in storages.reached(v)}
         if isinstance(op, TensorOp):
             touched |= storages.written_by(op)
-        if touched & public.classes:
+        if touched & public.classes and (i in shown or not self.is_view(i)):
             return "aliasing"
         arithmetic = self.context.arithmetic
         for value in operand_values(op):
@@ -213,12 +248,11 @@ class Segment:
                 return "scalar"
         return "plain"
 
-    def inherit_kinds(self, kinds: list[Kind | None]) -> None:
-        """An element of a list is taken where the list is made."""
+    def list_makers(self) -> dict[int, int]:
+        """For nodes that take an element of a list, the node that makes the list."""
         made = {v: i for i, op in enumerate(self.ops) for v in results(op)}
-        for i, op in enumerate(self.ops):
-            if self.member[i] and isinstance(op, HostOp) and op.args[0] in made:
-                kinds[i] = kinds[made[op.args[0]]]
+        elements = [(i, op) for i, op in enumerate(self.ops) if self.member[i] and isinstance(op, HostOp)]
+        return {i: made[op.args[0]] for i, op in elements if op.args[0] in made}
 
     def items(self, groups: list[list[int]], kinds: Sequence[Kind | None], before: Sequence[int]) -> list[Op | Group]:
         """Operations that stay and groups, in an order that keeps to the dependences."""
@@ -241,6 +275,11 @@ class Segment:
             isinstance(op, TensorOp) and op.overload in HOST_VIEWS and dropped.isdisjoint(operand_values(op))
             for op in ops
         )
+
+
+def _owners(groups: Sequence[Sequence[int]]) -> dict[int, int]:
+    """The group of each node that is in one."""
+    return {i: g for g, members in enumerate(groups) for i in members}
 
 
 def _fewest_groups(ops: Sequence[Op], kinds: Sequence[Kind | None], before: Sequence[int]) -> list[list[int]]:
