@@ -74,10 +74,18 @@ def test_random_numbers_are_eagers() -> None:
 
     class Quiet(nn.Module):
         def forward(self, x: torch.Tensor) -> torch.Tensor:
-            return nn.functional.dropout(x, 0.5, training=False) + 1
+            return nn.functional.dropout(x, 0.5, training=False).tanh() + 1
 
     assert "random" in _reason(region_of(Noise(), (torch.randn(3),))[0])
     assert _reason(region_of(Quiet(), (torch.randn(3),))[0]) == ""
+
+
+def test_a_single_operation_is_left_to_aten() -> None:
+    class Shifted(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return (x + 1).transpose(0, 1)
+
+    assert "single operation" in _reason(region_of(Shifted(), (torch.randn(3, 2),))[0])
 
 
 def test_no_example_above_one_is_refused() -> None:

@@ -136,7 +136,9 @@ def group_recorded(region: Region, real: Sequence[Sample]) -> Sizes:
         path, dim = place
         seen = tuple(-1 if (t := _at(s, path)) is None else int(t.shape[dim]) for s in real)
         group[place] = groups.setdefault(seen, len(groups))
-    return Sizes(group, tuple(max(seen[0], 0) for seen in groups))
+    # The sample with most sizes above 1 says most about the others.
+    general = max(range(len(real)), key=lambda i: sum(seen[i] > 1 for seen in groups))
+    return Sizes(group, tuple(max(seen[general], 0) for seen in groups))
 
 
 def find_sizes(region: Region, weights: Mapping[str, torch.Tensor]) -> Sizes:
@@ -181,19 +183,17 @@ def _joined(labels: Sequence[int]) -> Iterator[list[int]]:
 
 
 def _variations(sizes: Sizes) -> Iterator[tuple[int, ...]]:
-    """Assignments of sizes to try: the base, then each group at 1, 0, more and much more, then all at once."""
-    yield sizes.base
+    """Assignments of sizes to try, each once: the base, all larger, each group at 1, 0, more and much more."""
     groups = range(len(sizes.base))
-    for size in (1, 0):
-        for g in groups:
-            yield sizes.with_size(g, size)
-    for g in groups:
-        yield sizes.with_size(g, sizes.base[g] + 3)
-    if len(sizes.base) > 1:
-        yield tuple(1 for _ in groups)
-        yield tuple(n + 2 for n in sizes.base)
-    for g in groups:
-        yield sizes.with_size(g, 4 * sizes.base[g] + 17)
+    tries = [
+        sizes.base,
+        tuple(n + 2 for n in sizes.base),
+        *(sizes.with_size(g, size) for size in (1, 0) for g in groups),
+        *(sizes.with_size(g, sizes.base[g] + 3) for g in groups),
+        tuple(1 for _ in groups),
+        *(sizes.with_size(g, 4 * sizes.base[g] + 17) for g in groups),
+    ]
+    yield from dict.fromkeys(tries)
 
 
 def _value_styles(

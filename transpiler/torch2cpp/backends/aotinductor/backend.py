@@ -26,6 +26,8 @@ from torch2cpp.regions.share import DistinctRegion
 
 #: Lines of generated code after which a new translation unit begins.
 LINES_PER_UNIT = 5000
+#: Computing operations from which on there is something to fuse.
+WORTH_COMPILING = 2
 #: Unrolled over time when decomposed: the ATen operator itself is smaller, faster and takes every length.
 _RECURRENT = frozenset({"aten::gru", "aten::lstm", "aten::rnn_tanh", "aten::rnn_relu"})
 _DTYPE_NAMES = {
@@ -166,7 +168,16 @@ def _unsuitable(distinct: DistinctRegion) -> str | None:
                 return f"{name} is a recurrent layer, which the ATen operator runs better"
             if torch.Tag.nondeterministic_seeded in op.overload.tags and not _draws_nothing(op):
                 return f"{name} draws random numbers, which must be eager's"
+    computing = sum(isinstance(op, TensorOp) and not _is_view(op) for op in region.body)
+    if computing < WORTH_COMPILING:
+        return "a single operation, which the ATen operator runs as fast"
     return None
+
+
+def _is_view(op: TensorOp) -> bool:
+    """Whether the operator may give a view of an operand, and so computes nothing."""
+    returns = op.overload._schema.returns
+    return bool(returns) and all(r.alias_info is not None and not r.alias_info.is_write for r in returns)
 
 
 def _draws_nothing(op: TensorOp) -> bool:

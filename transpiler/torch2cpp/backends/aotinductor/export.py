@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
+import logging
 import re
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, final
 
 import torch
@@ -19,6 +23,23 @@ Sample = tuple[Any, ...]
 @final
 class NotExportable(Exception):
     """torch.export or Inductor does not take the region; the message is one line."""
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """Keeps what torch prints and logs about a refusal off the user's terminal; the reason is in the exception."""
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        with (
+            warnings.catch_warnings(),
+            contextlib.redirect_stdout(io.StringIO()),
+            contextlib.redirect_stderr(io.StringIO()),
+        ):
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(before)
 
 
 def short_reason(error: BaseException) -> str:
@@ -59,7 +80,7 @@ def export(region: Region, weights: Mapping[str, torch.Tensor], example: Sample)
         if isinstance(p.type, TensorType)
     )
     try:
-        with torch.no_grad():
+        with quiet(), torch.no_grad():
             return torch.export.export(graph, example, dynamic_shapes=shapes, strict=False)
     except Exception as error:  # any failure of the exporter is a reason to take another backend
         raise NotExportable(short_reason(error)) from error

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import tempfile
-import warnings
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any, final
 
 import torch
 
-from torch2cpp.backends.aotinductor.export import NotExportable, short_reason
+from torch2cpp.backends.aotinductor.export import NotExportable, quiet, short_reason
 from torch2cpp.backends.protocol import Safety
 
 #: Name Inductor gives the model; it goes away when the text is rewritten.
@@ -55,11 +54,10 @@ def inductor_options(safety: Safety, threads: int) -> dict[str, Any]:
 
 def generate(program: torch.export.ExportedProgram, safety: Safety, threads: int) -> Generated:
     """Runs Inductor. Raises NotExportable with its reason."""
-    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with tempfile.TemporaryDirectory() as folder:
         path = str(Path(folder) / "region.pt2")
         try:
-            with torch.no_grad():
+            with quiet(), torch.no_grad():
                 package = torch._inductor.aoti_compile_and_package(
                     program, package_path=path, inductor_configs=inductor_options(safety, threads)
                 )
