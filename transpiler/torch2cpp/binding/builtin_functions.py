@@ -162,7 +162,8 @@ def _list(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
     if isinstance(o, Rt) and isinstance(o.type, ListType):
         from torch2cpp.binding.containers import fresh_rt
 
-        return fresh_rt(cx, "list.copy", o.operand, type_=o.type, example=o.example, site=cx.site(None))
+        t = ListType(o.type.elem)
+        return fresh_rt(cx, "list.copy", o.operand, type_=t, example=o.example, site=cx.site(None))
     return collect(cx, args[0])
 
 
@@ -174,11 +175,22 @@ def _tuple(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal
         return Static(())
     items = known_items(cx, args[0])
     if items is None:
-        # a tuple of run-time length: a list that nobody changes
-        return _list(cx, args, kwargs)
+        return _run_time_tuple(cx, args[0])
     if all(isinstance(i, Static) for i in items):
         return Static(tuple(i.value for i in items))
     return Tup(tuple(items))
+
+
+def _run_time_tuple(cx: Context, v: AbsVal) -> AbsVal:
+    """A tuple of run-time length: a list that nobody changes."""
+    from torch2cpp.binding.comprehensions import collect
+    from torch2cpp.binding.containers import fresh_rt
+
+    o = resolve(cx, v)
+    listed = o if isinstance(o, Rt) and isinstance(o.type, ListType) else resolve(cx, collect(cx, v))
+    assert isinstance(listed, Rt) and isinstance(listed.type, ListType)
+    t = ListType(listed.type.elem, "tuple")
+    return fresh_rt(cx, "list.copy", listed.operand, type_=t, example=listed.example, site=cx.site(None))
 
 
 @_builtin(dict, static=False)

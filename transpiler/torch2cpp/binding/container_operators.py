@@ -14,7 +14,7 @@ from torch2cpp.binding.containers import (
 )
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.convert import describe, is_scalar, resolve, same_layout, to_operand
-from torch2cpp.binding.values import AbsVal, DictObj, Host, Iter, ListObj, Rt, Static
+from torch2cpp.binding.values import AbsVal, DictObj, Host, Iter, ListObj, Rt, Static, Tup
 from torch2cpp.hostir.types import BOOL, NEVER, STR, DictType, ListType, SetType, StructType, Type, join
 
 
@@ -92,10 +92,13 @@ def container_binary(cx: Context, sign: str, a: AbsVal, b: AbsVal) -> AbsVal | N
     a_list = _is_list(x)
     if xs is not None and ys is not None:
         return new_list(cx, xs + ys, cx.site(None)) if a_list else _tuple(xs + ys)
-    if isinstance(x, Rt | ListObj | Static) and isinstance(y, Rt | ListObj | Static):
+    if isinstance(x, Rt | ListObj | Static | Tup) and isinstance(y, Rt | ListObj | Static | Tup):
         p, q = as_list_of(cx, a, y), as_list_of(cx, b, x)
         if p is None or q is None:
             return None
+        if sequence_kind(x) != sequence_kind(y):
+            cx.raise_(TypeError, f'can only concatenate {sequence_kind(x)} (not "{sequence_kind(y)}") to '
+                                 f"{sequence_kind(x)}")  # fmt: skip
         t = join(p.type, q.type)
         if t is None or not same_layout(p.type, t) or not same_layout(q.type, t):
             cx.refuse("T2C110", f"{describe(cx, a)} + {describe(cx, b)}", "join lists of one type")
@@ -120,15 +123,22 @@ def as_list_of(cx: Context, v: AbsVal, like: AbsVal) -> Rt | None:
         elem = join(elem, element_type(cx, e)) if elem is not None else None
     if elem is None:
         return None
-    t = ListType(elem)
+    t = ListType(elem, "tuple" if sequence_kind(obj) == "tuple" else "list")
     value = cx.host("list.new", *(to_operand(cx, e, elem) for e in elems), type_=t, label="list")
     return Rt(value, t, example=elems[0] if elems else None)
 
 
-def _is_list(o: AbsVal) -> bool:
+def sequence_kind(o: AbsVal) -> str:
+    """Whether a sequence is a tuple or a list to Python."""
     if isinstance(o, Static):
-        return isinstance(o.value, list)
-    return isinstance(o, ListObj) or (isinstance(o, Rt) and isinstance(o.type, ListType))
+        return "tuple" if isinstance(o.value, tuple) else "list"
+    if isinstance(o, Rt) and isinstance(o.type, ListType):
+        return "tuple" if o.type.kind == "tuple" else "list"
+    return "tuple" if isinstance(o, Tup) else "list"
+
+
+def _is_list(o: AbsVal) -> bool:
+    return sequence_kind(o) == "list"
 
 
 def _repeat(cx: Context, a: AbsVal, x: AbsVal, n: AbsVal) -> AbsVal | None:
@@ -155,7 +165,8 @@ def _repeat(cx: Context, a: AbsVal, x: AbsVal, n: AbsVal) -> AbsVal | None:
 def inplace_binary(cx: Context, sign: str, old: AbsVal, value: AbsVal) -> AbsVal | None:
     """`list += iterable` and `set |= set` change the container itself; None for everything else."""
     o = resolve(cx, old)
-    if sign == "+" and (isinstance(o, ListObj) or (isinstance(o, Rt) and isinstance(o.type, ListType))):
+    is_list = isinstance(o, ListObj) or (isinstance(o, Rt) and isinstance(o.type, ListType) and o.type.kind != "tuple")
+    if sign == "+" and is_list:
         from torch2cpp.binding.container_methods import list_extend
 
         list_extend(cx, old, value)

@@ -201,7 +201,7 @@ class _Merger:
         except NoType:
             inner = None
         if inner is None or isinstance(inner, OptionalType):
-            return self._poison(name, "is not assigned on every path", bound)
+            return self._choice(vals, name)
         vals = [NONE if isinstance(v, Unbound) else v for v in vals]
         leaf = self._leaf(OptionalType(inner), vals, name)
         return Rt(leaf, leaf.type, unbound=name, example=bound[0])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import torch
 
@@ -209,13 +209,14 @@ def _sequence(path: str, values: list[Any], sizes: Sizes) -> InputSpec:
         return InputSpec(TupleType(tuple(p.type for p in parts), "list" if is_list else "tuple"), parts=parts)
     elem: Type | None = NEVER
     flat = [x for v in values for x in v]
+    kind: Literal["list", "tuple"] = "list" if is_list else "tuple"
     if not flat:
-        return InputSpec(ListType(NEVER))
+        return InputSpec(ListType(NEVER, kind))
     inner_sizes = Sizes([0], sizes.dynamic)
     part = infer(f"{path}[]", flat, inner_sizes)
     elem = join(NEVER, part.type)
     assert elem is not None
-    return InputSpec(ListType(elem), parts=[part], lengths=distinct(_in_worlds([len(v) for v in values], sizes)))
+    return InputSpec(ListType(elem, kind), parts=[part], lengths=distinct(_in_worlds([len(v) for v in values], sizes)))
 
 
 def _in_worlds(values: list[int], sizes: Sizes) -> list[int]:

@@ -399,6 +399,19 @@ def _reduce_or_compare(name: str) -> Method:
     return call
 
 
+def _new_tensor(cx: Context, t: Tensor, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
+    """`t.new_tensor(data)`: the dtype of `t` unless another is given."""
+    from torch2cpp.binding.make_tensor import tensor_from_data
+
+    dtype = kwargs.get("dtype")
+    given = dtype.value if isinstance(dtype, Static) and dtype.value is not None else t.meta.dtype
+    data = args[0] if args else kwargs["data"]
+    made = tensor_from_data(cx, data, given)
+    if made is None:
+        cx.refuse("T2C199", f"new_tensor({describe(cx, data)})", "give it numbers or nested lists of numbers")
+    return made
+
+
 def _expand_as(cx: Context, t: Tensor, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
     return call_aten(cx, "expand_as", [t, *args])
 
@@ -437,6 +450,7 @@ _METHODS: dict[str, Method] = {
     "is_signed": _bool_method("is_signed"),
     "element_size": lambda cx, t, a, k: Static(torch.empty(0, dtype=t.meta.dtype).element_size()),
     "get_device": lambda cx, t, a, k: Static(-1),
+    "new_tensor": _new_tensor,
     "copy": lambda cx, t, a, k: call_aten(cx, "clone", [t]),
     "astype": lambda cx, t, a, k: _to(cx, t, a, k),
     **{name: _to_dtype(dtype) for name, dtype in _DTYPES.items()},

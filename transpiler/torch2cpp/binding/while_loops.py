@@ -23,36 +23,52 @@ def run_while(cx: Context, node: cst.While) -> None:
     orelse = None if node.orelse is None else (lambda: run_body(cx, node.orelse.body))
     if key in cx.facts.unrolled:
         _unrolled(cx, node, orelse)
-        return
+    elif orelse is None:
+        with cx.label("break") as break_label:
+            _loop(cx, node, key, break_label, break_label)
+    else:
 
-    def body(_: Host | None) -> None:
+        def with_else(out: Label) -> AbsVal:
+            # `break` leaves the statement; only the false condition leads to the else clause
+            with cx.label("exhausted") as exhausted:
+                _loop(cx, node, key, out, exhausted)
+            orelse()
+            return NONE
+
+        labelled(cx, "while", with_else, cx.span)
+
+
+def _loop(cx: Context, node: cst.While, key: object, broken: Label, exhausted: Label) -> None:
+    """The loop itself: `break` leads to one label, a false condition to the other."""
+    from torch2cpp.binding.statements import run_body
+
+    def test() -> None:
         cond = condition(cx, node.test)
         if isinstance(cond, Static):
             if not cond.value:
-                _run_out(cx, orelse)
-        else:
-            true, false = refinements(cx, cond)
+                cx.leave(exhausted, NONE)
+            return
+        true, false = refinements(cx, cond)
 
-            def stop() -> AbsVal:
-                narrow(cx.state, cx, false)
-                _run_out(cx, orelse)
-                return NONE
+        def stop() -> AbsVal:
+            narrow(cx.state, cx, false)
+            cx.leave(exhausted, NONE)
 
-            branch(cx, cond.operand, lambda: narrow(cx.state, cx, true), stop, "while", cx.span)
-        run_body(cx, node.body)
+        branch(cx, cond.operand, lambda: narrow(cx.state, cx, true), stop, "while", cx.span)
 
-    with cx.label("break") as break_label, cx.label("continue") as continue_label:
+    with cx.label("continue") as continue_label:
 
-        def inside(index: Host | None) -> None:
-            with cx.in_loop(break_label, continue_label):
-                body(index)
+        def once(_: Host | None) -> None:
+            test()
+            with cx.in_loop(broken, continue_label):
+                run_body(cx, node.body)
 
         plan = LoopPlan(
             key,
             cx.span,
             None,
-            inside,
-            break_label,
+            once,
+            exhausted,
             continue_label,
             static=_may_unroll(cx, node),
             unrolls=False,
@@ -60,19 +76,6 @@ def run_while(cx: Context, node: cst.While) -> None:
             local_names=_iteration_names(cx, node),
         )
         run_loop(cx, plan)
-
-
-def _run_out(cx: Context, orelse: Callable[[], None] | None) -> None:
-    """The condition is false: the else clause runs, then the loop is left."""
-    label = cx.frame.loops[-1][0]
-    if orelse is not None:
-        # break and continue in the else clause belong to the loop around this one
-        own = cx.frame.loops.pop()
-        try:
-            orelse()
-        finally:
-            cx.frame.loops.append(own)
-    cx.leave(label, NONE)
 
 
 def _may_unroll(cx: Context, node: cst.While) -> bool:

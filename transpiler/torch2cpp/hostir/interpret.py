@@ -43,7 +43,7 @@ from torch2cpp.hostir.ops import (
 from torch2cpp.hostir.program import REQUIRED, Function, Param, Program, Region
 from torch2cpp.hostir.pyerror import IrFault, PyError, from_exception
 from torch2cpp.hostir.pyvalues import tagged, to_internal, to_python
-from torch2cpp.hostir.types import FLOAT, INT, Type, UnionType
+from torch2cpp.hostir.types import FLOAT, INT, ListType, Type
 
 #: How a block ended: its terminator and the values that one hands on.
 _Exit = tuple[Op, tuple[Any, ...]]
@@ -377,6 +377,8 @@ def coerced(value: Any, type_: Type) -> Any:
         if type_ == INT:
             return int(checked(value))
         return checked(value)
+    if isinstance(value, list) and isinstance(type_, ListType) and type_.kind == "tuple":
+        return tuple(value)
     return value
 
 

@@ -97,6 +97,10 @@ def to_internal(value: Any, type_: Type, where: str, structs: Structs, memo: dic
         case RecordType():
             fields = _fields_of(value, [k for k, _ in type_.fields], type_, where)
             return {k: to_internal(fields[k], t, f"{where}.{k}", structs, memo) for k, t in type_.fields}
+        case ListType() if type_.kind == "tuple":
+            if not isinstance(value, tuple):
+                raise _unexpected(where, type_, value)
+            return tuple(to_internal(v, type_.elem, f"{where}[{i}]", structs, memo) for i, v in enumerate(value))
         case ListType() | DictType() | SetType() | StructType():
             if id(value) not in memo:
                 _fill_reference(value, type_, where, structs, memo)
@@ -205,6 +209,8 @@ def to_python(value: Any, type_: Type, structs: Structs, memo: dict[int, Any] | 
         case UnionType():
             held = tagged(value, type_)
             return to_python(held.value, type_.members[held.index], structs, memo)
+        case ListType() if type_.kind == "tuple":
+            return tuple(to_python(v, type_.elem, structs, memo) for v in value)
         case ListType() | DictType() | SetType() | StructType():
             if id(value) not in memo:
                 _restore_reference(value, type_, structs, memo)
@@ -281,7 +287,7 @@ def holds(value: Any, type_: Type) -> bool:
             names = [k for k, _ in type_.fields]
             return isinstance(value, dict) and list(value) == names and all(holds(value[k], t) for k, t in type_.fields)
         case ListType():
-            return isinstance(value, list) and all(holds(v, type_.elem) for v in value)
+            return isinstance(value, tuple if type_.kind == "tuple" else list) and all(holds(v, type_.elem) for v in value)
         case DictType():
             return isinstance(value, dict) and all(
                 holds(k, type_.key) and holds(v, type_.value) for k, v in value.items()

@@ -68,10 +68,13 @@ class OptionalType:
 @final
 @dataclass(frozen=True, slots=True)
 class ListType:
-    """A list of run-time length; a reference, as in Python. A deque is one too."""
+    """A list of run-time length; a reference, as in Python. A deque is one too.
+
+    A tuple whose length is decided at run time is a list that nobody changes.
+    """
 
     elem: Type
-    kind: Literal["list", "deque"] = "list"
+    kind: Literal["list", "deque", "tuple"] = "list"
 
     def __str__(self) -> str:
         return f"{self.kind}[{self.elem}]"
@@ -194,7 +197,9 @@ NEVER = NeverType()
 
 def is_reference(t: Type) -> bool:
     """Whether two names for one such value see each other's changes."""
-    return isinstance(t, ListType | DictType | SetType | StructType)
+    if isinstance(t, ListType):
+        return t.kind != "tuple"
+    return isinstance(t, DictType | SetType | StructType)
 
 
 def join(a: Type, b: Type) -> Type | None:
@@ -222,6 +227,10 @@ def join(a: Type, b: Type) -> Type | None:
         case ListType(), ListType() if a.kind == b.kind:
             elem = join(a.elem, b.elem)
             return None if elem is None else ListType(elem, a.kind)
+        case (TupleType(), ListType()) | (ListType(), TupleType()) if a.kind == b.kind == "tuple":
+            return _varying_tuple(a, b)
+        case TupleType(), TupleType() if a.kind == b.kind == "tuple" and len(a.elems) != len(b.elems):
+            return _varying_tuple(a, b)
         case TupleType(), TupleType() if a.kind == b.kind and len(a.elems) == len(b.elems):
             joined = [join(x, y) for x, y in zip(a.elems, b.elems)]
             return None if None in joined else TupleType(tuple(t for t in joined if t), a.kind)
@@ -240,6 +249,18 @@ def join(a: Type, b: Type) -> Type | None:
             elem = join(a.elem, b.elem)
             return None if elem is None else SetType(elem)
     return None
+
+
+def _varying_tuple(a: TupleType | ListType, b: TupleType | ListType) -> Type | None:
+    """Tuples of unlike lengths as one of run-time length, if all their elements join."""
+    elem: Type | None = NEVER
+    for t in (*_elements(a), *_elements(b)):
+        elem = join(elem, t) if elem is not None else None
+    return None if elem is None else ListType(elem, "tuple")
+
+
+def _elements(t: TupleType | ListType) -> tuple[Type, ...]:
+    return t.elems if isinstance(t, TupleType) else (t.elem,)
 
 
 def _as_list(t: Type) -> ListType | None:
