@@ -68,14 +68,19 @@ class Comments:
 def render(nodes: Sequence[Node], comments: Comments, depth: int = 1) -> Iterator[str]:
     """The text, line by line; clang-format only has to break long lines."""
     pad = "  " * depth
-    for node in nodes:
+    closed = ""
+    for node, following in zip(nodes, [*nodes[1:], None]):
         match node:
             case Line():
                 yield f"{pad}{node.text}{comments.of(node.span)}"
             case Braces():
-                yield f"{pad}{f'{node.head} ' if node.head else ''}{{{comments.of(node.span, header=True)}"
+                head = f"{closed}{node.head} " if node.head else ""
+                yield f"{pad}{head}{{{comments.of(node.span, header=True)}"
                 yield from render(node.body, comments, depth + 1)
-                yield f"{pad}}}{node.tail}"
+                # `} catch (...) {` stands on one line.
+                closed = "} " if isinstance(following, Braces) and following.head.startswith("catch ") else ""
+                if not closed:
+                    yield f"{pad}}}{node.tail}"
             case Branch():
                 yield from _branch(node, comments, depth)
 

@@ -135,7 +135,8 @@ class _Allocator:
         match op:
             case Yield() | Break() | Continue() | Leave():
                 self._read(op, path)
-                self._move(op.values, _target(op, targets), path, depth)
+                if not (isinstance(op, Leave) and self._is_lambda(op.label)):
+                    self._move(op.values, _target(op, targets), path, depth)
             case If() if not self.flow.folding.is_expression(op):
                 self._read(op, path)
                 self._results(op, path)
@@ -145,6 +146,10 @@ class _Allocator:
                 self._loop(op, path, targets, depth + 1)
             case Scope() | Try():
                 self._results(op, path)
+                if isinstance(op, Scope) and self._is_lambda(op.label):
+                    # A lambda returns its results: they are assigned once, by its call.
+                    for value in op.results:
+                        self._define(value, path)
                 for block in blocks(op):
                     own = () if isinstance(op, Try) and block is op.final else op.results
                     for param in block.params:
@@ -157,6 +162,9 @@ class _Allocator:
                 for value in results(op):
                     if value not in self.of:
                         self._define(value, path)
+
+    def _is_lambda(self, label: str) -> bool:
+        return label not in self.flow.inline and label not in self.flow.blocks
 
     def _results(self, op: Op, path: Path) -> None:
         """Makes the results' variables known; the moves into them are their assignments."""
@@ -252,7 +260,7 @@ class _Allocator:
     def _defines(self, op: Op, path: Path, variable: Variable) -> bool:
         if isinstance(op, Loop):
             return any(v in op.body.params for v in variable.values)
-        if isinstance(op, Scope) and op.label not in self.flow.inline | self.flow.blocks:
+        if isinstance(op, Scope) and self._is_lambda(op.label):
             return len(op.results) == 1 and op.results[0] in variable.values
         if isinstance(op, If | Scope | Try) and not (isinstance(op, If) and self.flow.folding.is_expression(op)):
             return False

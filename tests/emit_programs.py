@@ -7,12 +7,9 @@ from typing import Any
 import torch
 
 from ir_builder import FILE, Builder, aten, tensor
-from torch2cpp.backends.aten import AtenBackend
-from torch2cpp.backends.protocol import CompiledRegions, Context, RegionReport, RegionUse, Target
 from torch2cpp.hostir.ops import RegionCall, TensorOp, Value
 from torch2cpp.hostir.program import Program, Region
 from torch2cpp.hostir.types import INT, ListType, Type
-from torch2cpp.regions.share import share
 from torch2cpp.spans import Span
 
 
@@ -72,22 +69,6 @@ class RegionBuilder(Builder):
             value.name = name
         params = tuple(p.value for p in self.params if p.value is not None)
         return Region(self.name, params, tuple(self.body.ops), tuple(results.values()), self.span())
-
-
-def compiled_by_aten(program: Program) -> CompiledRegions:
-    """All regions of a program through the reference backend, unchecked."""
-    from pathlib import Path
-
-    sharing = share(program.regions.values())
-    context = Context(program.name, Target(), {}, program.weights, Path("unused"))
-    artifact = AtenBackend().compile(sharing.distinct, context)
-    assert not artifact.refused, artifact.refused
-    uses = {
-        name: RegionUse(d.class_name, f"regions/{d.name}/{d.name}.h", weights, d.name)
-        for name, (d, weights) in sharing.instances.items()
-    }
-    reports = tuple(RegionReport(d.name, (("aten", "fast", 0.0, "chosen"),), "aten", 1) for d in sharing.distinct)
-    return CompiledRegions(uses, artifact.sources, artifact.units, artifact.link, reports)
 
 
 def greedy_decoder() -> Program:
