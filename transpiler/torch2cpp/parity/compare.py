@@ -177,7 +177,8 @@ def _errors(want: torch.Tensor, got: torch.Tensor, exact: bool) -> tuple[float, 
         bad = ~same
     else:
         rtol, atol = _TOLERANCES.get(want.dtype, _FLOAT)
-        bad = ~(err <= atol + rtol * scale)
+        # Infinity is within no tolerance of a number, although its own share of itself is infinite.
+        bad = ~(err <= atol + rtol * scale) | err.isinf()
     return float(err.max()), float(rel.max()), int(bad.sum())
 
 
@@ -188,7 +189,7 @@ def _compare_floats(want: float | complex, got: float | complex, path: str, exac
     err = math.inf if err != err else err
     rel = err / abs(want) if want else math.inf
     out.max_abs_err, out.max_rel_err = max(out.max_abs_err, err), max(out.max_rel_err, rel)
-    if exact or not err <= _FLOAT[1] + _FLOAT[0] * abs(want):
+    if exact or math.isinf(err) or not err <= _FLOAT[1] + _FLOAT[0] * abs(want):
         out.differences.append(Difference(path, "value", f"{want!r} against {got!r}"))
 
 
