@@ -14,6 +14,7 @@ from torch2cpp.binding.containers import (
 )
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.convert import describe, is_scalar, resolve, same_layout, to_operand
+from torch2cpp.binding.keys import key_operand
 from torch2cpp.binding.values import AbsVal, DictObj, Host, Iter, ListObj, Rt, Static, Tup
 from torch2cpp.hostir.types import BOOL, NEVER, STR, DictType, ListType, SetType, StructType, Type, join
 
@@ -27,8 +28,8 @@ def contains(cx: Context, obj: AbsVal, item: AbsVal) -> AbsVal:
     match o:
         case Rt() if isinstance(o.type, ListType | SetType | DictType):
             kind = {ListType: "list", SetType: "set", DictType: "dict"}[type(o.type)]
-            key = o.type.key if isinstance(o.type, DictType) else o.type.elem
-            return cx.scalar(f"{kind}.contains", o.operand, to_operand(cx, item, key), type_=BOOL)
+            key = key_operand(cx, o, item) if kind != "list" else to_operand(cx, item, o.type.elem)  # type: ignore[union-attr]
+            return cx.scalar(f"{kind}.contains", o.operand, key, type_=BOOL)
         case DictObj() if isinstance(item, Static):
             return Static(item.value in o.items)
         case Rt() if isinstance(o.type, StructType) and not isinstance(cx.struct_key(o.type.name), type):

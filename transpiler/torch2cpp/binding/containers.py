@@ -27,6 +27,7 @@ from torch2cpp.binding.convert import (
 )
 from torch2cpp.binding.growth import Inside, fit_inside, learn_type, place_of
 from torch2cpp.binding.joins import widen_dict, widen_list
+from torch2cpp.binding.keys import key_operand
 from torch2cpp.binding.values import (
     AbsVal,
     DictObj,
@@ -452,7 +453,7 @@ def _rt_dict_item(cx: Context, o: Rt, key: AbsVal) -> AbsVal:
     from torch2cpp.binding.control import branch
 
     assert isinstance(o.type, DictType)
-    k = to_operand(cx, key, o.type.key)
+    k = key_operand(cx, o, key)
     factory = cx.factories.get(o.operand.id)
     if factory is not None:
         missing = cx.host("not", cx.host("dict.contains", o.operand, k))
@@ -639,7 +640,7 @@ def delete_item(cx: Context, obj: AbsVal, index: AbsVal) -> None:
             else:
                 cx.effect("list.delete", o.operand, operators.scalar_operand(cx, index))
         case Rt() if isinstance(o.type, DictType):
-            cx.effect("dict.delete", o.operand, to_operand(cx, index, o.type.key))
+            cx.effect("dict.delete", o.operand, key_operand(cx, o, index))
         case _:
             cx.refuse("T2C162", f"an item of {describe(cx, obj)} is deleted", "delete items of lists or dicts")
 

@@ -20,6 +20,7 @@ from torch2cpp.binding.control import branch
 from torch2cpp.binding.convert import NoType, describe, from_operand, resolve, static_type, to_operand
 from torch2cpp.binding.growth import note_view
 from torch2cpp.binding.joins import widen_dict
+from torch2cpp.binding.keys import key_operand
 from torch2cpp.binding.list_methods import Handler, arity, message_of, raise_if, static_value
 from torch2cpp.binding.literal_sets import LiteralSet, make_run_time_set
 from torch2cpp.binding.values import NONE, AbsVal, DictObj, Host, Iter, Rt, Static, Tup
@@ -62,7 +63,7 @@ def _get(cx: Context, ref: AbsVal, args: Args, kwargs: Kwargs) -> AbsVal:
             make_run_time_dict(cx, o, key)
         return o.items.get(key.value, default) if isinstance(key, Static) else default
     t = _dict_rt(o)
-    k = to_operand(cx, key, t.key)
+    k = key_operand(cx, o, key)
     if isinstance(default, Static) and default.value is None:
         return from_operand(cx, cx.host("dict.find", o.operand, k, label="found"), example=o.example)
     return _if_present(cx, o, k, lambda: _value(cx, o, "dict.get", k), lambda: default)
@@ -137,7 +138,7 @@ def _pop(cx: Context, ref: AbsVal, args: Args, kwargs: Kwargs) -> AbsVal:
         rest = {k: v for k, v in o.items.items() if k != key.value}
         cx.write(ref.id, DictObj(rest, o.site, o.factory))
         return o.items[key.value]
-    k = to_operand(cx, key, _dict_rt(o).key)
+    k = key_operand(cx, o, key)
     if len(args) == 1:
         return _value(cx, o, "dict.pop", k)
     return _if_present(cx, o, k, lambda: _value(cx, o, "dict.pop", k), lambda: args[1])
@@ -172,7 +173,7 @@ def _setdefault(cx: Context, ref: AbsVal, args: Args, kwargs: Kwargs) -> AbsVal:
         return default
     if widen_dict_with(cx, site_of(cx, ref), o.type, key, default) != o.type:
         raise Restart
-    k = to_operand(cx, key, _dict_rt(o).key)
+    k = key_operand(cx, o, key)
     missing = cx.host("not", cx.host("dict.contains", o.operand, k), label="missing")
 
     def put() -> AbsVal:

@@ -166,4 +166,3 @@ def _unfinished(t: Type) -> bool:
         case RecordType():
             return any(_unfinished(x) for _, x in t.fields)
     return False
-

@@ -13,6 +13,7 @@ from typing import Any
 
 from torch2cpp.binding.context import Context, Exit, Restart, tensor_type
 from torch2cpp.binding.convert import NoType, describe, is_scalar, resolve, static_type, to_operand, type_of
+from torch2cpp.binding.growth import learn_type
 from torch2cpp.binding.meta import DEFAULT_HINTS, distinct, hints_of, merge_meta
 from torch2cpp.binding.values import (
     NONE,
@@ -326,6 +327,7 @@ class _Merger:
         objs = [e.state.heap[v.id] for e, v in zip(self.incoming, vals)]
         shared = any(all(v.id in e.state.heap for e in self.incoming) for v in vals)
         if all(isinstance(o, RtObj) for o in objs):
+            self._agree(objs)
             merged = self._by_type([o.value for o in objs], name)
             if not isinstance(merged, Rt):
                 return merged
@@ -347,6 +349,15 @@ class _Merger:
             return None
         self.heap[ref.id] = merged_obj
         return ref
+
+    def _agree(self, objs: list[RtObj]) -> None:
+        """Containers that share a variable must have one C++ type: each takes the joined one where it is made."""
+        joined = self._common([o.value.type for o in objs])
+        if joined is None:
+            return
+        news = [learn_type(self.cx, o.site, joined) for o in objs if o.site is not None and o.value.type != joined]
+        if any(news):
+            raise Restart
 
     def _object(self, objs: list[Any], name: str) -> Any:
         first = objs[0]
