@@ -16,7 +16,7 @@ from torch2cpp.binding.convert import describe, from_operand, is_scalar, resolve
 from torch2cpp.binding.meta import OpFails, evaluate
 from torch2cpp.binding.shadow import item_hints, shadow_of
 from torch2cpp.binding.special_shapes import special_result
-from torch2cpp.binding.values import AbsVal, Choice, Host, ListObj, Meta, Rt, Static, Tensor, Tup
+from torch2cpp.binding.values import AbsVal, Choice, StarRest, Host, ListObj, Meta, Rt, Static, Tensor, Tup
 from torch2cpp.hostir.ops import Operand, TensorOp, Value
 from torch2cpp.hostir.types import FLOAT, INT, ListType, OptionalType, TensorType
 
@@ -70,6 +70,8 @@ def call_aten(
 ) -> AbsVal:
     """Emits a call of `aten::name` on abstract values. Raises NoOverload if none fits."""
     kwargs = {ALIASES.get(k, k): v for k, v in (kwargs or {}).items() if k != "out" or not _is_none(v)}
+    if args and isinstance(args[-1], StarRest):
+        args = [*args[:-1], args[-1].value]  # sizes given one by one are a list to ATen
     mixed = next((i for i, a in enumerate(args) if _holds_choice(cx, a)), None)
     if mixed is not None:
         return _with_choice(cx, name, args, kwargs, label, mixed)

@@ -20,7 +20,7 @@ from torch2cpp.binding import operators
 from torch2cpp.binding.aten import call_aten, elements, scalar_item
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.convert import describe, is_scalar, resolve
-from torch2cpp.binding.expressions import StarRest
+from torch2cpp.binding.values import StarRest
 from torch2cpp.binding.iteration import length_of
 from torch2cpp.binding.values import (
     NONE,

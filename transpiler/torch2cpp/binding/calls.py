@@ -266,6 +266,7 @@ def bind_arguments(
     """Python's rules for passing arguments; what Python would reject raises TypeError at run time."""
     p = f.node.params
     positional = [x.name.value for x in (*p.posonly_params, *p.params)]
+    args = _expand_star(cx, f, positional, args, kwargs)
     keyword_only = [x.name.value for x in p.kwonly_params]
     name = f.name.rpartition(".")[2]
     out = dict(zip(positional, args))
@@ -298,6 +299,22 @@ def bind_arguments(
     for n in (*positional, *keyword_only):
         out.setdefault(n, f.defaults.get(n))
     return out
+
+
+def _expand_star(
+    cx: Context, f: Any, positional: list[str], args: list[AbsVal], kwargs: dict[str, AbsVal]
+) -> list[AbsVal]:
+    """`f(*xs)` with a list of run-time length: as many items as parameters are left without a default."""
+    from torch2cpp.binding.values import StarRest
+    from torch2cpp.binding.iteration import unpack
+
+    if not args or not isinstance(args[-1], StarRest):
+        return args
+    given = args[:-1]
+    if isinstance(f.node.params.star_arg, cst.Param):
+        cx.refuse("T2C203", f"*{describe(cx, args[-1].value)} for {f.name}", "let the function take a list")
+    left = [n for n in positional[len(given) :] if n not in kwargs and n not in f.defaults]
+    return [*given, *unpack(cx, args[-1].value, len(left), None)]
 
 
 # Methods -----------------------------------------------------------------------------------------

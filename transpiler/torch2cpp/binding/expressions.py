@@ -20,6 +20,7 @@ from torch2cpp.binding.values import (
     Host,
     Rt,
     SliceVal,
+    StarRest,
     Static,
     Tensor,
     Tup,
@@ -420,13 +421,6 @@ def _call(cx: Context, node: cst.Call) -> AbsVal:
         else:
             args.append(v)
     return use(cx, call(cx, callee, args, kwargs))
-
-
-class StarRest:
-    """`*xs` of a list of run-time length, as the last argument."""
-
-    def __init__(self, value: AbsVal) -> None:
-        self.value = value
 
 
 @handles(cst.ListComp, cst.SetComp, cst.GeneratorExp, cst.DictComp)

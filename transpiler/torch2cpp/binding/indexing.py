@@ -138,8 +138,24 @@ def _apply_slicing(cx: Context, t: Tensor, index: AbsVal) -> tuple[Tensor, list[
             t = _one(call_aten(cx, "unsqueeze", [t, Static(dim)]))
             dim += 1
             continue
-        t, dim = _one_index(cx, t, dim, obj, part, indices)
+        # Dimensions that ints took away count in messages, those that None brought too.
+        shown = dim + sum(1 for p in parts[: _position(parts, part)] if _is_int(cx, p))
+        t, dim = _one_index(cx, t, dim, obj, part, indices, shown)
     return t, indices
+
+
+def _position(parts: list[AbsVal], part: AbsVal) -> int:
+    return next(i for i, p in enumerate(parts) if p is part)
+
+
+def _is_int(cx: Context, part: AbsVal) -> bool:
+    """Whether an index takes its dimension away."""
+    o = resolve(cx, part)
+    if isinstance(o, Static) and isinstance(o.value, torch.Tensor):
+        o = cx.weight(o.value)
+    if isinstance(o, Tensor):
+        return o.rank == 0 and o.meta.dtype not in (torch.bool, torch.uint8)
+    return isinstance(o, Host) or (isinstance(o, Static) and isinstance(o.value, int) and not isinstance(o.value, bool))
 
 
 def _used_before(cx: Context, parts: list[AbsVal], part: AbsVal) -> int:
@@ -158,17 +174,20 @@ def _one(v: AbsVal) -> Tensor:
 
 
 def _one_index(
-    cx: Context, t: Tensor, dim: int, obj: AbsVal, part: AbsVal, indices: list[Tensor | None]
+    cx: Context, t: Tensor, dim: int, obj: AbsVal, part: AbsVal, indices: list[Tensor | None], shown: int
 ) -> tuple[Tensor, int]:
-    """Applies one index that is not None nor an ellipsis; gives the view and the next dimension."""
+    """Applies one index that is not None nor an ellipsis; gives the view and the next dimension.
+
+    `shown` is the dimension as error messages count it.
+    """
     if isinstance(obj, Static) and isinstance(obj.value, bool):
         cx.refuse("T2C143", "a tensor is indexed with a Python bool", "use an if, or a mask tensor")
     if isinstance(obj, Static) and isinstance(obj.value, int):
-        return _select(cx, t, dim, obj), dim
+        return _select(cx, t, dim, obj, shown), dim
     if isinstance(obj, Host) and obj.type == INT:
-        return _select(cx, t, dim, obj), dim
+        return _select(cx, t, dim, obj, shown), dim
     if isinstance(obj, Tensor) and obj.rank == 0 and obj.meta.dtype not in (torch.bool, torch.uint8):
-        return _select(cx, t, dim, from_item(cx, obj, "tensor.item")), dim
+        return _select(cx, t, dim, from_item(cx, obj, "tensor.item"), shown), dim
     if isinstance(obj, SliceVal) or (isinstance(obj, Static) and isinstance(obj.value, slice)):
         s = obj.value if isinstance(obj, Static) else obj
         bounds = [x if not isinstance(obj, Static) else Static(x) for x in (s.start, s.stop, s.step)]
@@ -197,27 +216,35 @@ def index_tensor(cx: Context, part: AbsVal) -> Tensor:
     return made
 
 
-def _select(cx: Context, t: Tensor, dim: int, index: AbsVal) -> Tensor:
-    """`aten.select.int`; the result's sizes are known, so out-of-range samples do no harm."""
+def _select(cx: Context, t: Tensor, dim: int, index: AbsVal, shown: int | None = None) -> Tensor:
+    """`aten.select.int`; the result's sizes are known, so out-of-range samples do no harm.
+
+    `shown` is the dimension an IndexError names; None where the index is surely in range.
+    """
     size = t.meta.dims[dim]
     operand: Any = index.value if isinstance(index, Static) else index
     if isinstance(index, Static) and isinstance(size, int) and not -size <= index.value < size:
         cx.raise_(
-            IndexError, f"index {index.value} is out of bounds for dimension {dim} with size {size}"
+            IndexError, f"index {index.value} is out of bounds for dimension {shown} with size {size}"
         )
+    if isinstance(index, Static) and isinstance(size, int):
+        shown = None
     meta = Meta(t.meta.dtype, tuple(d for i, d in enumerate(t.meta.dims) if i != dim))
     if isinstance(index, Host) and index.hints and t.shadow is not None:
         # a loop's sample indices may be out of range of the samples
         sizes = [max(1, s.shape[dim]) for s in t.shadow]
         operand = Host(index.type, index.operand, tuple(h % n for h, n in zip(index.hints, sizes)), index.loops)
-    return _view(cx, torch.ops.aten.select.int, t, (dim, operand), meta, "item")
+    return _view(cx, torch.ops.aten.select.int, t, (dim, operand), meta, "item", shown)
 
 
-def _view(cx: Context, op: Any, t: Tensor, args: tuple[Any, ...], meta: Meta, name: str) -> Tensor:
+def _view(
+    cx: Context, op: Any, t: Tensor, args: tuple[Any, ...], meta: Meta, name: str, indexed: int | None = None
+) -> Tensor:
     from torch2cpp.binding.context import tensor_type
 
     v = cx.value(tensor_type(meta), name)
-    cx.emit(TensorOp((v,), op, (t.operand, *(a.operand if isinstance(a, Host) else a for a in args)), {}, cx.span))
+    operands = (t.operand, *(a.operand if isinstance(a, Host) else a for a in args))
+    cx.emit(TensorOp((v,), op, operands, {}, cx.span, indexed))
     cx.mark("tensor")
     return Tensor(v, meta, shadow_of(op, [t, *args], {}, meta), t.bases)
 

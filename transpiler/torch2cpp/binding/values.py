@@ -169,6 +169,14 @@ class SliceVal:
 
 @final
 @dataclass(eq=False, slots=True)
+class StarRest:
+    """`*xs` of a list of run-time length, as the last argument of a call."""
+
+    value: Any
+
+
+@final
+@dataclass(eq=False, slots=True)
 class Iter:
     """An iterable built from others: enumerate, zip, reversed, map, items(), a generator expression."""
 
