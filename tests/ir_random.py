@@ -157,7 +157,11 @@ class Writer:
 
     def list_op(self, s: Scope) -> None:
         xs = self.rnd.choice(s.lists)
-        match self.rnd.randrange(6):
+        match self.rnd.randrange(7):
+            case 6:
+                pair = self.b.host("tuple.make", self.row(s), self.row(s), name="pair")
+                at = self.rnd.choice([0, 1, -1])
+                s.rows.append(self.b.host("tuple.get", pair, at, type=ROW, name="one"))
             case 0 | 1:
                 self.b.do("list.append", xs, self.row(s))
             case 2:
@@ -186,17 +190,22 @@ class Writer:
 
     def write(self, s: Scope) -> None:
         x = self.row(s)
-        match self.rnd.randrange(6):
-            case 0 if s.points:
+        match self.rnd.randrange(40):
+            case 39:
+                own = self.b.tensor(aten.clone.default, x, type=ROW, name="own")
+                s.rows.append(own)
+                s.ints.append(self.b.host("tensor.size", own, 0))
+                self.b.tensor(aten.resize_.default, own, [0], type=ROW)
+            case n if n % 6 == 0 and s.points:
                 self.b.tensor(aten.add_.Scalar, self.rnd.choice(s.points), 1.0, type=POINT)
-            case 1:
+            case n if n % 6 == 1:
                 point = self.b.tensor(aten.select.int, x, 0, self.rnd.choice([0, -1, *s.ints]), type=POINT)
                 self.b.tensor(aten.fill_.Scalar, point, 3.0, type=POINT)
-            case 2:
+            case n if n % 6 == 2:
                 self.b.tensor(aten.add_.Tensor, x, self.row(s), type=ROW)
-            case 3:
+            case n if n % 6 == 3:
                 s.rows.append(self.b.tensor(aten.mul_.Scalar, x, 0.5, type=ROW, name="halved"))
-            case 4:
+            case n if n % 6 == 4:
                 own = self.b.tensor(aten.clone.default, x, type=ROW, name="own")
                 self.b.tensor(aten.relu_.default, own, type=ROW)
                 s.rows.append(own)

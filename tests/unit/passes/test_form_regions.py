@@ -11,6 +11,7 @@ from torch2cpp.hostir.ops import Handler, HostOp, RegionCall, TensorOp, walk
 from torch2cpp.hostir.types import BOOL, INT, STR, ListType, TupleType
 from torch2cpp.hostir.verify import verify
 from torch2cpp.passes.form_regions import form_regions
+from torch2cpp.passes.simplify import simplify
 
 ROW = tensor(None)
 MAT = tensor(None, 4)
@@ -379,3 +380,37 @@ def test_writes_of_one_branch_do_not_mark_what_it_is_joined_with():
     b.return_(b.tensor(aten.linear.default, y, w))
     new = formed(b, MAT)
     assert [r.aliasing for r in new.regions.values()] == [False, False]
+
+
+def test_sizes_that_change_in_place_are_read_where_python_reads_them():
+    b = Builder()
+    cell = b.cell("seen", ROW, torch.ones(3))
+    flag = b.param("flag", BOOL)
+    t = b.load(cell)
+    with b.block() as then:
+        b.tensor(aten.resize_.default, t, [1], type=ROW)
+        b.yield_()
+    with b.block() as orelse:
+        b.yield_()
+    b.if_(flag, then, orelse, [])
+    n = b.host("tensor.size", b.load(cell), 0)
+    wide = b.tensor(aten.expand.default, b.weight("w", torch.ones(1)), [n], type=ROW)
+    b.return_((n, b.tensor(aten.neg.default, wide, type=ROW)))
+    program = b.program(TupleType((INT, ROW)))
+    for changed in (form_regions(program), form_regions(simplify(program))):
+        verify(changed)
+        for flag_value, want in ((False, 3), (True, 1)):
+            size, wide_row = Interpreter(changed).run("forward", [flag_value])
+            assert (size, wide_row.shape) == (want, (want,))
+
+
+def test_fields_of_a_tuple_are_kept_apart():
+    b = Builder()
+    cell = b.cell("cache", MAT, torch.zeros(2, 4))
+    x = b.param("x", MAT)
+    y = b.tensor(aten.linear.default, x, b.weight("w", torch.ones(4, 4)), name="y")
+    b.tensor(aten.add_.Scalar, b.load(cell), 1.0)
+    pair = b.host("tuple.make", y, b.load(cell))
+    b.return_((b.host("tuple.get", pair, 0, type=MAT), b.host("tuple.get", pair, 1, type=MAT)))
+    new = formed(b, TupleType((MAT, MAT)))
+    assert {r.name: r.aliasing for r in new.regions.values()} == {"y": False, "add": True}

@@ -159,6 +159,11 @@ def aliased_operands(op: TensorOp, index: int) -> list[Operand]:
     return [operand for arg, operand in bound if arg.alias & named]
 
 
+def changes_sizes(op: TensorOp) -> bool:
+    """Whether the operation gives a tensor other sizes, strides or storage in place: `resize_`, `t_`, `set_`, ..."""
+    return torch.Tag.inplace_view in op.overload.tags
+
+
 def is_random(op: TensorOp) -> bool:
     """Whether the operation draws from the random number generator."""
     if not schema_info(op.overload).random:

@@ -193,6 +193,8 @@ def visible_outside(effects: Effects, storages: Storages) -> bool:
 def _host_effects(op: HostOp, storages: Storages) -> Effects:
     effect = TABLE[op.name].effect
     raises = may_raise(op)
+    if op.name in ("tensor.size", "tensor.numel"):
+        return Effects(False, _reached(op.args[:1], storages) & storages.resized)
     if op.name == "print":
         return Effects(False, frozenset(), frozenset({"output"}))
     if op.name in _NEW or effect == "pure":

@@ -115,7 +115,7 @@ class _Former:
         if isinstance(op, TensorOp):
             args, kwargs = change(op.args), change(op.kwargs)
             made = tuple(self.stand_in(r, draft) for r in op.results)
-            draft.body.append(TensorOp(made, op.overload, args, kwargs, op.span))
+            draft.body.append(TensorOp(made, op.overload, args, kwargs, op.span, op.indexed))
         else:
             args = change(op.args)
             result = None if op.result is None else self.stand_in(op.result, draft)

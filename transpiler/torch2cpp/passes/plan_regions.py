@@ -29,7 +29,6 @@ from torch2cpp.hostir.ops import (
     Try,
     Value,
     blocks,
-    results,
     walk,
 )
 from torch2cpp.hostir.program import Function, Program
@@ -91,7 +90,7 @@ class Planner:
 
     def __post_init__(self) -> None:
         ops = list(walk(self.function.body))
-        self.arithmetic = find_shape_arithmetic(ops, ((v, op) for op in ops for v in results(op)))
+        self.arithmetic = find_shape_arithmetic(ops, lambda v: self.storages.of(v) in self.storages.resized)
         for op in reversed(ops):
             if isinstance(op, HostOp) and self.only_regions_need(op):
                 self.dropped.add(op)

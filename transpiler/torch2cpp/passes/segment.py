@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, Protocol, final
 
 from torch2cpp.hostir.ops import HostOp, Op, TensorOp, Value, operands, results, values_in
-from torch2cpp.hostir.schema import aliased_operands, written_operands
+from torch2cpp.hostir.schema import aliased_operands, changes_sizes, written_operands
 from torch2cpp.hostir.types import TensorType
 from torch2cpp.passes.effects import Effects, PublicWrites, Resource, effects_of, visible_outside
 from torch2cpp.passes.group_ops import group_nodes, order_units
@@ -179,7 +179,8 @@ class Segment:
         last_write: dict[int, int] = {}
         found: dict[Op, frozenset[int]] = {}
         for i, op in enumerate(self.ops):
-            if isinstance(op, TensorOp) and (trees := written_operands(op)):
+            # Compilers make nothing of sizes that change in place.
+            if isinstance(op, TensorOp) and (trees := written_operands(op)) and not changes_sizes(op):
                 written = [self.roots.get(v, _ELSEWHERE) for tree in trees for v in values_in(tree)]
                 roots = frozenset().union(*written)
                 last_write.update((r, i) for r in roots)

@@ -6,11 +6,11 @@ takes `x` and repeats the arithmetic.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import final
 
-from torch2cpp.hostir.ops import HostOp, Op, TensorOp, Value, WeightRef, operands, values_in
+from torch2cpp.hostir.ops import HostOp, Op, TensorOp, Value, WeightRef, operands, results, values_in
 from torch2cpp.hostir.types import INT, ListType, TensorType
 
 _SIZES = frozenset({"tensor.size", "tensor.numel"})
@@ -26,6 +26,8 @@ class ShapeArithmetic:
     definition: dict[Value, Op]
     #: Every operation that uses a value directly.
     uses: dict[Value, list[Op]]
+    #: Whether something changes a tensor's sizes in place: then they must be read where Python does.
+    is_resized: Callable[[Value], bool]
     _bases: dict[Value, frozenset[Value] | None] = field(default_factory=dict)
 
     def bases(self, value: Value) -> frozenset[Value] | None:
@@ -41,7 +43,7 @@ class ShapeArithmetic:
         if op.name in _SIZES:
             tensor = op.args[0]
             if isinstance(tensor, Value) and isinstance(tensor.type, TensorType):
-                return frozenset({tensor})
+                return None if self.is_resized(tensor) else frozenset({tensor})
             return frozenset() if isinstance(tensor, WeightRef) else None
         if op.name not in _ARITHMETIC:
             return None
@@ -80,11 +82,11 @@ class ShapeArithmetic:
         )
 
 
-def find_shape_arithmetic(ops: Iterable[Op], defined: Iterable[tuple[Value, Op]]) -> ShapeArithmetic:
+def find_shape_arithmetic(ops: Sequence[Op], is_resized: Callable[[Value], bool]) -> ShapeArithmetic:
     """Prepares the analysis of one function from all its operations."""
     uses: dict[Value, list[Op]] = {}
     for op in ops:
         for tree in operands(op):
             for value in values_in(tree):
                 uses.setdefault(value, []).append(op)
-    return ShapeArithmetic(dict(defined), uses)
+    return ShapeArithmetic({v: op for op in ops for v in results(op)}, uses, is_resized)

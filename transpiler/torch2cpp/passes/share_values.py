@@ -20,21 +20,27 @@ from __future__ import annotations
 from typing import Any, final
 
 from torch2cpp.hostir.host_ops import TABLE
-from torch2cpp.hostir.ops import Block, HostOp, Op, Operand, Value, WeightRef
+from torch2cpp.hostir.ops import Block, HostOp, Op, Operand, TensorOp, Value, WeightRef
 from torch2cpp.hostir.program import Program
+from torch2cpp.hostir.schema import changes_sizes
 from torch2cpp.hostir.types import ScalarType
-from torch2cpp.passes.rebuild import Rewriter, with_functions
+from torch2cpp.passes.rebuild import Rewriter, all_ops, with_functions
+
+_SIZES = ("tensor.size", "tensor.numel")
 
 
 def share_values(program: Program) -> Program:
     """Repeated scalar operations replaced by the first, in its block and the blocks inside it."""
-    return with_functions(program, lambda f: _Sharer().function(f))
+    resizes = any(isinstance(op, TensorOp) and changes_sizes(op) for op in all_ops(program))
+    return with_functions(program, lambda f: _Sharer(resizes).function(f))
 
 
 @final
 class _Sharer(Rewriter):
-    def __init__(self) -> None:
+    def __init__(self, resizes: bool) -> None:
         super().__init__()
+        #: Whether sizes may change in place; then they are read again.
+        self.resizes = resizes
         self.seen: dict[Any, Value] = {}
 
     def block(self, block: Block) -> Block:
@@ -49,7 +55,7 @@ class _Sharer(Rewriter):
     def visit(self, op: Op) -> list[Op]:
         if not isinstance(op, HostOp) or op.result is None or not isinstance(op.result.type, ScalarType):
             return super().visit(op)
-        if TABLE[op.name].effect not in ("pure", "raises"):
+        if TABLE[op.name].effect not in ("pure", "raises") or (self.resizes and op.name in _SIZES):
             return [op]
         key = (op.name, op.result.type, _key(op.args))
         if key in self.seen:

@@ -3,7 +3,8 @@
 By unification over the whole program (Steensgaard): every tensor value, container and cell has a
 class; views and in-place results join their operand's class, what is put into a container joins
 the class of its contents, block parameters and results join what is handed to them. Classes only
-say "may share"; values in different classes never do.
+say "may share"; values in different classes never do. Fields of tuples, records and objects are kept
+apart, elements of lists and dicts are not.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from torch2cpp.hostir.ops import (
     walk,
 )
 from torch2cpp.hostir.program import Function, Program
-from torch2cpp.hostir.schema import aliased_operands, written_operands
+from torch2cpp.hostir.schema import aliased_operands, changes_sizes, written_operands
 from torch2cpp.hostir.types import (
     DictType,
     ListType,
@@ -54,7 +55,11 @@ from torch2cpp.hostir.types import (
 
 #: The result is one of the operands, as it is.
 _TRANSPARENT = {"select", "optional.some", "optional.get", "optional.cast", "union.make", "union.get"}
-_MAKERS = {"list.new", "set.new", "dict.new", "tuple.make", "record.make", "struct.new"}
+_MAKERS = {"list.new", "set.new", "dict.new"}
+#: Make something with fields; the number of operands before their values.
+_FIELD_MAKERS = {"tuple.make": 0, "record.make": 1, "struct.new": 2}
+#: The place of what stands at no place of its own.
+_ANYWHERE = "*"
 _GETTERS = {
     "list.get",
     "list.pop",
@@ -63,11 +68,10 @@ _GETTERS = {
     "dict.get",
     "dict.find",
     "dict.pop",
-    "tuple.get",
-    "record.get",
-    "struct.get",
 }
-_SETTERS = {"list.set", "list.append", "list.appendleft", "list.insert", "dict.set", "struct.set", "set.add"}
+#: Take or set what stands at a constant place: container, place.
+_FIELD_GETTERS = {"tuple.get", "record.get", "struct.get"}
+_SETTERS = {"list.set", "list.append", "list.appendleft", "list.insert", "dict.set", "set.add"}
 #: Contents of all containers involved mix.
 _MERGERS = {
     "list.extend",
@@ -121,10 +125,12 @@ def holds_storage(type_: Type) -> bool:
 class Storages:
     """The classes of a program, and which are written by tensor operations."""
 
-    def __init__(self, solver: _Solver, written: Iterable[int], outside: Iterable[int]) -> None:
+    def __init__(self, solver: _Solver, written: Iterable[int], resized: Iterable[int], outside: Iterable[int]) -> None:
         self._solver = solver
         #: Classes that some tensor operation writes.
         self.written = frozenset(written)
+        #: Classes of tensors whose sizes some operation changes in place.
+        self.resized = frozenset(resized)
         #: Classes that live on outside the call: of arguments and of state, with all they lead to.
         self.outside = frozenset(outside)
 
@@ -134,7 +140,7 @@ class Storages:
 
     def written_by(self, op: TensorOp) -> frozenset[int]:
         """The classes of the storage an operation writes."""
-        return frozenset(c for tree in written_operands(op) for c in self._solver.tensors(tree))
+        return frozenset(self._solver.written(op))
 
     def reached(self, key: Value | Cell | WeightRef) -> frozenset[int]:
         """The class of a value, and those of all that its contents lead to."""
@@ -156,7 +162,8 @@ def find_storages(program: Program) -> Storages:
                 solver.unify(tensors[0], other)
     state = [solver.reached(solver.node(c)) for c in program.cells if c.scope == "state"]
     outside = _argument_classes(solver, program).union(*state)
-    return Storages(solver, _written(solver, program, ops), {solver.find(c) for c in outside})
+    resized = {c for op in ops if isinstance(op, TensorOp) and changes_sizes(op) for c in solver.written(op)}
+    return Storages(solver, _written(solver, program, ops), resized, {solver.find(c) for c in outside})
 
 
 def _parameters(function: Function) -> list[Value]:
@@ -176,7 +183,7 @@ def _written(solver: _Solver, program: Program, ops: Iterable[Op]) -> set[int]:
     found: set[int] = set()
     for op in ops:
         if isinstance(op, TensorOp):
-            found.update(c for tree in written_operands(op) for c in solver.tensors(tree))
+            found.update(solver.written(op))
         elif isinstance(op, RegionCall) and program.regions[op.region].aliasing:
             found.update(c for tree in (*op.args, *op.results) for c in solver.tensors(tree))
     return found
@@ -185,12 +192,12 @@ def _written(solver: _Solver, program: Program, ops: Iterable[Op]) -> set[int]:
 @final
 @dataclass(slots=True)
 class _Solver:
-    """Union-find over nodes, each with an optional node for its contents."""
+    """Union-find over nodes, each with nodes for its contents, by place."""
 
     program: Program
     nodes: dict[Any, int] = field(default_factory=dict)
     parent: list[int] = field(default_factory=list)
-    contents: dict[int, int] = field(default_factory=dict)
+    contents: dict[int, dict[Any, int]] = field(default_factory=dict)
     #: Nodes known to be tensors' storages.
     storages: set[int] = field(default_factory=set)
 
@@ -217,11 +224,16 @@ class _Solver:
             node = self.parent[node]
         return node
 
-    def content(self, node: int) -> int:
+    def content(self, node: int, place: Any = _ANYWHERE) -> int:
+        """The node of what is at a place of a container; one for all places once any is unknown."""
         root = self.find(node)
-        if root not in self.contents:
-            self.contents[root] = self.new()
-        return self.contents[root]
+        places = self.contents.setdefault(root, {})
+        if place == _ANYWHERE or _ANYWHERE in places:
+            nodes = list(places.values()) or [self.new()]
+            self.contents[root] = {_ANYWHERE: nodes[0]}
+            self.join(nodes)
+            return nodes[0]
+        return places.setdefault(place, self.new())
 
     def unify(self, a: int, b: int) -> None:
         work = [(a, b)]
@@ -232,19 +244,23 @@ class _Solver:
             self.parent[y] = x
             if y in self.storages:
                 self.storages.add(x)
-            if y in self.contents:
-                inner = self.contents.pop(y)
-                if x in self.contents:
-                    work.append((self.contents[x], inner))
-                else:
-                    self.contents[x] = inner
+            theirs, ours = self.contents.pop(y, {}), self.contents.pop(x, {})
+            if _ANYWHERE in theirs or _ANYWHERE in ours:
+                nodes = [*ours.values(), *theirs.values()]
+                self.contents[x] = {_ANYWHERE: nodes[0]}
+                work += [(nodes[0], other) for other in nodes[1:]]
+            elif theirs or ours:
+                self.contents[x] = {**theirs, **ours}
+                work += [(ours[place], theirs[place]) for place in ours.keys() & theirs.keys()]
 
     def reached(self, node: int) -> frozenset[int]:
-        found: list[int] = []
-        at: int | None = self.find(node)
-        while at is not None and at not in found:
-            found.append(at)
-            at = self.find(self.contents[at]) if at in self.contents else None
+        found: set[int] = set()
+        work = [self.find(node)]
+        while work:
+            at = work.pop()
+            if at not in found:
+                found.add(at)
+                work += [self.find(inner) for inner in self.contents.get(at, {}).values()]
         return frozenset(found)
 
     def keys(self, tree: Operand) -> list[Value | WeightRef]:
@@ -263,14 +279,23 @@ class _Solver:
             found.append(self.find(node if _is_tensor(key.type) else self.content(node)))
         return found
 
+    def written(self, op: TensorOp) -> set[int]:
+        """Classes of the storage an operation writes."""
+        return {c for tree in written_operands(op) for c in self.tensors(tree)}
+
     def flow(self, tree: Operand, to: Value | Cell) -> None:
         """The operand's value becomes a value of `to`."""
+        self.flow_into(tree, self.node(to))
+
+    def flow_into(self, tree: Operand, node: int) -> None:
         if isinstance(tree, tuple | list | dict):
-            for key in self.keys(tree):
-                self.unify(self.content(self.node(to)), self.node(key))
+            items = tree.items() if isinstance(tree, dict) else enumerate(tree)
+            for place, item in items:
+                if self.keys(item):
+                    self.flow_into(item, self.content(node, place))
         else:
             for key in self.keys(tree):
-                self.unify(self.node(to), self.node(key))
+                self.unify(node, self.node(key))
 
     def flows(self, trees: Iterable[Operand], to: Iterable[Value]) -> None:
         for tree, value in zip(trees, to, strict=True):
@@ -312,8 +337,9 @@ class _Solver:
                     self.flows(op.values, loop.results)
                 case Leave():
                     self.flows(op.values, scopes[op.label].results)
-                case Return():
-                    self.flow(op.value, self.returned(function.name))
+                case Return() if self.program.functions.get(function.name) is function:
+                    # What an entry returns goes to nobody inside.
+                    self.flow_into(op.value, self.node(self.returned(function.name)))
                 case _:
                     self.straight(op)
 
@@ -323,6 +349,9 @@ class _Solver:
     def straight(self, op: Op) -> None:
         match op:
             case TensorOp():
+                if changes_sizes(op):
+                    # Some of these make the tensor share the storage of another operand.
+                    self.join(self.tensors((op.args, op.kwargs)))
                 for i, result in enumerate(op.results):
                     if holds_storage(result.type):
                         own = self.tensors(result)
@@ -337,7 +366,8 @@ class _Solver:
                 for result in op.results:
                     if holds_storage(result.type):
                         node = self.node(self.returned(op.function))
-                        self.unify(self.node(result), node if len(op.results) == 1 else self.content(node))
+                        place = op.results.index(result)
+                        self.unify(self.node(result), node if len(op.results) == 1 else self.content(node, place))
             case RegionCall():
                 nodes = [n for tree in (*op.args, *op.results) for n in self.tensors(tree)]
                 for node in nodes[1:]:
@@ -358,6 +388,13 @@ class _Solver:
             return
         if op.name in _TRANSPARENT:
             self.join(own + args)
+        elif op.name in _FIELD_MAKERS and own:
+            self.fields(op, own[0])
+        elif op.name in _FIELD_GETTERS and not isinstance(op.args[1], Value):
+            counted_back = type(op.args[1]) is int and op.args[1] < 0
+            self.join([self.content(args[0], _ANYWHERE if counted_back else op.args[1]), *own])
+        elif op.name == "struct.set":
+            self.join([self.content(args[0], op.args[1]), *args[1:]])
         elif op.name in _MAKERS:
             self.join([self.content(n) for n in own] + args)
         elif op.name in _GETTERS:
@@ -370,6 +407,15 @@ class _Solver:
             # Nothing is known: everything may lead to everything.
             self.join(args + own)
             self.unify(self.content(args[0]), args[0])
+
+    def fields(self, op: HostOp, made: int) -> None:
+        """The operands of something with fields flow into its fields."""
+        first = _FIELD_MAKERS[op.name]
+        values = op.args[first:]
+        places = op.args[first - 1] if first else range(len(values))
+        for place, value in zip(places, values, strict=True):
+            if self.keys(value):
+                self.flow_into(value, self.content(made, place))
 
     def join(self, nodes: list[int]) -> None:
         for node in nodes[1:]:
