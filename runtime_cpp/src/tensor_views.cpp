@@ -84,7 +84,7 @@ Tensor select(const Tensor& t, int64_t dim, int64_t index) {
   return select_at(geometry, at, index);
 }
 
-Tensor subscript(const Tensor& t, int64_t dim, int64_t index) {
+Tensor subscript(const Tensor& t, int64_t dim, int64_t index, int64_t shown) {
   Geometry geometry(t);
   if (geometry.rank() == 0 && index != 0) {
     raise_index_error("index " + std::to_string(index) + " is out of bounds for dimension 0 with size 0");
@@ -96,8 +96,8 @@ Tensor subscript(const Tensor& t, int64_t dim, int64_t index) {
   }
   const int64_t at = wrap_dim(dim, geometry.rank());
   if (out_of_range(index, geometry.size(at))) {
-    raise_index_error("index " + std::to_string(index) + " is out of bounds for dimension " + std::to_string(at) +
-                      " with size " + std::to_string(geometry.size(at)));
+    raise_index_error("index " + std::to_string(index) + " is out of bounds for dimension " +
+                      std::to_string(shown < 0 ? at : shown) + " with size " + std::to_string(geometry.size(at)));
   }
   return select_at(geometry, at, index);
 }

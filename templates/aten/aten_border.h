@@ -70,6 +70,14 @@ inline const at::Tensor& element(const Tensors& tensors, int64_t index) {
   return tensors[static_cast<size_t>(index < 0 ? index + size : index)];
 }
 
+// t[..., index], where indexing counts the dimension as `shown`.
+inline at::Tensor subscript(const at::Tensor& t, int64_t dim, int64_t index, int64_t shown) {
+  const int64_t size = t.size(dim);
+  TORCH_CHECK_INDEX(index >= -size && index < size, "index ", index, " is out of bounds for dimension ", shown,
+                    " with size ", size);
+  return t.select(dim, index);
+}
+
 // A Python number where the operator takes a tensor: it does not take part in type promotion.
 inline at::Tensor number(const at::Scalar& value) { return at::native::wrapped_scalar_tensor(value); }
 

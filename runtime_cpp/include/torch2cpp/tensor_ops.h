@@ -13,8 +13,8 @@ namespace torch2cpp {
 
 // t.select(dim, index)
 Tensor select(const Tensor& t, int64_t dim, int64_t index);
-// t[..., index] with `dim` the indexed dimension: select, with the error text of indexing.
-Tensor subscript(const Tensor& t, int64_t dim, int64_t index);
+// t[..., index] with `dim` the indexed dimension: select, with the error text of indexing, which calls it `shown`.
+Tensor subscript(const Tensor& t, int64_t dim, int64_t index, int64_t shown = -1);
 // t[..., start:stop:step]: bounds are clamped.
 Tensor slice(const Tensor& t, int64_t dim = 0, Bound start = {}, Bound stop = {}, int64_t step = 1);
 Tensor narrow(const Tensor& t, int64_t dim, int64_t start, int64_t length);

@@ -13,6 +13,9 @@ Render = Callable[[Operand], Expr]
 def tensor_call(op: TensorOp, render: Render) -> Expr:
     """`aten.select.int(x, 1, t)` -> `py::select(x, 1, t)`: all arguments in the order of the schema."""
     schema = op.overload._schema
+    if op.indexed is not None:
+        shown = () if op.indexed == op.args[1] else (op.indexed,)
+        return call("py::subscript", *(_argument(a, render) for a in (*op.args, *shown)))
     args = list(op.args) + [op.kwargs.get(a.name, a.default_value) for a in schema.arguments[len(op.args) :]]
     # Trailing defaults are the runtime's defaults too.
     while args and len(args) > 1 and _is_default(args[-1], schema.arguments[len(args) - 1]):

@@ -188,6 +188,8 @@ class Interpreter:
     def _tensor_op(self, op: TensorOp, frame: _Frame) -> None:
         args = [self._eval(a, frame) for a in op.args]
         kwargs = {k: self._eval(v, frame) for k, v in op.kwargs.items()}
+        if op.indexed is not None:
+            _check_index(args[0].shape[args[1]], args[2], op.indexed)
         out = op.overload(*args, **kwargs)
         if op.results:
             self._define(frame, op.results, out if isinstance(out, tuple) else (out,), op)
@@ -318,6 +320,12 @@ class Interpreter:
 
     def _raise(self, op: Raise, frame: _Frame) -> None:
         raise PyError(op.name, op.bases, self._eval(op.message, frame), op.span)
+
+
+def _check_index(size: int, index: int, dim: int) -> None:
+    """Raises as `t[..., index]` does, where `select` itself would word it differently."""
+    if not -size <= index < size:
+        raise IndexError(f"index {index} is out of bounds for dimension {dim} with size {size}")
 
 
 def bind_arguments(program: Program, function: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> list[Any]:

@@ -85,6 +85,8 @@ class TensorOp:
     #: Keyword-only operands of the schema.
     kwargs: dict[str, Operand]
     span: Span
+    #: For a `select` that is `t[..., i]` and may be out of range: the dimension as its IndexError counts it.
+    indexed: int | None = None
 
 
 @final

@@ -49,6 +49,10 @@ def call(op: TensorOp, name_of: NameOf) -> Call:
     overload = op.overload._schema.overload_name
     if namespace != "aten":
         raise Unspellable(f"operator {op.overload} is not an ATen operator")
+    if op.indexed is not None:
+        texts = [spell(op.args[0], "at::Tensor", name_of, None).text]
+        texts += [spell(a, "int64_t", name_of, None).text for a in (*op.args[1:], op.indexed)]
+        return Call(f"subscript({', '.join(texts)})", "select.h")
     schema = f"{base}.{overload}" if overload else base
     arguments = _bind(op)
     exact = dispatch(base, overload)
