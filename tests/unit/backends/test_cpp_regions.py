@@ -82,6 +82,23 @@ class Recurrent(nn.Module):
         return self.rnn(x)
 
 
+class Mixed(nn.Module):
+    """A recurrent layer, random numbers and an operator without a C ABI entry among ordinary work."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.enter = nn.Linear(3, 4)
+        self.rnn = nn.GRU(4, 6)
+        self.leave = nn.Linear(6, 5)
+
+    def forward(self, x: torch.Tensor, kinds: torch.Tensor) -> Any:
+        steps, last = self.rnn(torch.tanh(self.enter(x)) * 2)
+        scores = torch.relu(self.leave(steps)).softmax(-1)
+        counts = torch.bincount(kinds, minlength=5)
+        weighted = (scores * counts).sum(-1)
+        return scores, last, weighted, weighted.view(-1, x.shape[1] * 1).amax(0)
+
+
 class Chunks(nn.Module):
     """Streamed attention with growing memories: Inductor of torch 2.13 gets it wrong by more than 1 on the CPU."""
 
@@ -160,6 +177,7 @@ def _regions() -> tuple[list[Region], dict[str, torch.Tensor], dict[str, list[An
         ("lookup", Lookup(), (torch.tensor([1, 2, 6]),), [[0]]),
         ("recurrent", Recurrent(), (torch.randn(5, 2, 4),), []),
         ("chunks", Chunks(), chunks, []),
+        ("mixed", Mixed(), (torch.randn(7, 2, 3), torch.randint(0, 5, (9,))), [[], [0]]),
     ]
     regions, weights, recorded = [], {}, {}
     for name, module, args, dynamic in made:
@@ -204,6 +222,20 @@ def test_a_recurrent_layer_goes_to_aten_with_the_reason(built: Built) -> None:
     assert report.chosen == "aten"
     assert "recurrent" in report.tried[0][3]
     assert report.tried[-1][2] == 0.0
+
+
+def test_what_the_compiler_does_not_take_is_cut_out(built: Built) -> None:
+    report = built.report("mixed")
+    assert report.chosen == "aotinductor"
+    assert ("in parts", "chosen") in [(t[0], t[3]) for t in report.tried]
+    parts = [t for t in report.tried if "chosen for its part" in t[3]]
+    assert {t[0] for t in parts} == {"aotinductor", "aten"}
+    assert len(parts) <= 4
+    module, (x, kinds) = Mixed(), (torch.randn(7, 2, 3), torch.randint(0, 5, (4,)))
+    module.load_state_dict({k: v for k, v in built.weights.items() if k in module.state_dict()}, strict=False)
+    with torch.no_grad():
+        for got, want in zip(built.run("mixed", x, kinds), module.eval()(x, kinds), strict=True):
+            torch.testing.assert_close(got, want)
 
 
 def test_sizes_that_the_code_was_not_compiled_for_are_right_too(built: Built) -> None:

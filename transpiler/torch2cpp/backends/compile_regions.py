@@ -11,12 +11,15 @@ from typing import final
 import torch
 
 from torch2cpp.backends.build_checker import BuildError, build_checker
+from torch2cpp.backends.composite import write_composites
+from torch2cpp.backends.cutting import Cutting
 from torch2cpp.backends.interface import interface
 from torch2cpp.backends.protocol import (
     Artifact,
     Backend,
     CompiledRegions,
     Context,
+    Refusal,
     RegionReport,
     RegionUse,
     Safety,
@@ -51,6 +54,14 @@ class RegionOptions:
     verify: bool = True
 
 
+#: (backend, setting)
+Choice = tuple[str, Safety]
+#: (backend, setting, largest error, why it was not chosen or "chosen")
+Attempt = tuple[str, Safety, float | None, str]
+#: Stands for a backend in reports where a region was cut into parts.
+CUT = "in parts"
+
+
 class RegionsFailed(Exception):
     """No backend gives a region's results; the message names the region and what was tried."""
 
@@ -76,24 +87,32 @@ class _Search:
         self.options = options
         names = list(dict.fromkeys((options.backend, REFERENCE)))
         self.backends: dict[str, Backend] = {name: BACKENDS[name]() for name in names}
-        chain = [(name, safety) for name in names for safety in self.backends[name].safeties]
-        self.left: dict[str, list[tuple[str, Safety]]] = {d.name: list(chain) for d in sharing.distinct}
-        self.tried: dict[str, list[tuple[str, Safety, float | None, str]]] = {d.name: [] for d in sharing.distinct}
+        self.chain = [(name, safety) for name in names for safety in self.backends[name].safeties]
+        self.cutting = Cutting(sharing.distinct, weights)
+        self.left: dict[str, list[Choice]] = {}
+        self.tried: dict[str, list[Attempt]] = {}
         self.believed: dict[str, int] = {}
-        self.samples = {d.name: self._samples(d) for d in sharing.distinct}
+        self.samples: dict[str, Sequence[Sample]] = {}
+        for d in sharing.distinct:
+            self._add(d, self._samples(d), self.chain)
 
     def run(self) -> CompiledRegions:
         """The search; ends when every region is believed."""
         while True:
             artifacts = self._compile()
-            open_regions = [d for d in self.sharing.distinct if d.name not in self.believed]
+            open_regions = [d for d in self.cutting.everything if d.name not in self.believed]
             if not open_regions:
                 return self._result(artifacts)
-            if not self.options.verify:
+            if self.options.verify:
+                self._check(artifacts, open_regions)
+            else:
                 for d in open_regions:
                     self._believe(d, None, 0)
-                return self._result(artifacts)
-            self._check(artifacts, open_regions)
+
+    def _add(self, d: DistinctRegion, samples: Sequence[Sample], chain: Sequence[Choice]) -> None:
+        self.samples[d.name] = samples
+        self.left[d.name] = list(chain)
+        self.tried[d.name] = []
 
     def _samples(self, distinct: DistinctRegion) -> list[Sample]:
         # Inputs of every instance tell something about their common structure.
@@ -108,17 +127,19 @@ class _Search:
             refused = False
             # The reference backend is the last one, and compiles what the others need of it.
             for name, backend in self.backends.items():
-                batch = [d for d in self.sharing.distinct if self._choice(d)[0] == name]
+                batch = [d for d in self.cutting.whole if self._choice(d)[0] == name]
                 if name == REFERENCE:
                     batch += [twin for a in artifacts for twin in a.companions]
                 artifacts.append(backend.compile(batch, self._context()) if batch else Artifact())
-                for region, refusal in artifacts[-1].refused.items():
-                    refused = True
-                    self._strike(region, name, refusal.reason)
+                for d in batch:
+                    if d.name in artifacts[-1].refused:
+                        refused = True
+                        self._refuse(d, name, artifacts[-1].refused[d.name])
             if not refused:
+                artifacts.append(write_composites(self.cutting.composites, self.options.namespace))
                 return [a for a in artifacts if a.units]
 
-    def _choice(self, d: DistinctRegion) -> tuple[str, Safety]:
+    def _choice(self, d: DistinctRegion) -> Choice:
         if not self.left[d.name]:
             tried = "; ".join(f"{b} ({s}): {reason}" for b, s, _, reason in self.tried[d.name])
             raise RegionsFailed(f"region {d.name} ({d.region.span}) is right with no backend: {tried}")
@@ -134,6 +155,13 @@ class _Search:
             {name: left[0][1] for name, left in self.left.items() if left},
         )
 
+    def _refuse(self, d: DistinctRegion, backend: str, refusal: Refusal) -> None:
+        """Cuts the region where some of its operations are at fault, else goes on to the next backend."""
+        self._strike(d.name, backend, refusal.reason)
+        for part, clean, samples in self.cutting.cut(d, refusal.culprits, self.samples[d.name]):
+            if part.name not in self.left:
+                self._add(part, samples, self.chain if clean else [c for c in self.chain if c[0] == REFERENCE])
+
     def _strike(self, region: str, backend: str, reason: str) -> None:
         """The backend refuses the region: none of its settings will do."""
         safety = self.left[region][0][1]
@@ -144,32 +172,37 @@ class _Search:
         try:
             program = self._build(artifacts, open_regions)
         except BuildError as error:
-            self._blame(error, artifacts, open_regions)
+            self._blame(error, open_regions)
             return
         verdicts = verify(program, open_regions, self.samples, self.weights, self.options.work)
         for d in open_regions:
             verdict = verdicts.get(d.name)
             if verdict is None:
                 continue  # A crash of another region came first; the next round runs it.
-            backend, safety = self.left[d.name][0]
             reason = verdict.reason
             if not reason and verdict.samples and verdict.fallbacks == verdict.samples:
                 reason = "its compiled code takes none of the sample inputs"
-            if reason:
-                self.tried[d.name].append((backend, safety, verdict.error, reason))
-                del self.left[d.name][0]
-            else:
+            if not reason:
                 self._believe(d, verdict.error, verdict.samples)
+            elif self.cutting.is_cut(d):
+                # Its parts were judged on their own; what is left is to leave it whole.
+                self.cutting.undo(d)
+                self.tried[d.name].append((CUT, "fast", verdict.error, reason))
+            else:
+                backend, safety = self.left[d.name].pop(0)
+                self.tried[d.name].append((backend, safety, verdict.error, reason))
 
     def _build(self, artifacts: Sequence[Artifact], regions: Sequence[DistinctRegion]) -> Path:
         interfaces = [interface(d, self.options.namespace)[0] for d in regions]
         sources, units, link = merge(artifacts)
         return build_checker(interfaces, sources, units, link, self.options.work, self.options.cache)
 
-    def _blame(self, error: BuildError, artifacts: Sequence[Artifact], open_regions: Sequence[DistinctRegion]) -> None:
+    def _blame(self, error: BuildError, open_regions: Sequence[DistinctRegion]) -> None:
         """Finds which regions' C++ does not compile, by building each one alone."""
         blamed = False
         for d in open_regions:
+            if self.cutting.is_cut(d):
+                continue
             name = self._choice(d)[0]
             try:
                 alone = self.backends[name].compile([d], self._context())
@@ -182,8 +215,8 @@ class _Search:
             raise RegionsFailed(f"the regions compile alone but not together: {error}") from error
 
     def _believe(self, d: DistinctRegion, error: float | None, samples: int) -> None:
-        backend, safety = self.left[d.name][0]
-        self.tried[d.name].append((backend, safety, error, "chosen"))
+        choice: Choice = (CUT, "fast") if self.cutting.is_cut(d) else self.left[d.name][0]
+        self.tried[d.name].append((*choice, error, "chosen"))
         self.believed[d.name] = samples
 
     def _result(self, artifacts: Sequence[Artifact]) -> CompiledRegions:
@@ -193,11 +226,20 @@ class _Search:
             name: RegionUse(d.class_name, views[d.name].header, weights, d.name)
             for name, (d, weights) in self.sharing.instances.items()
         }
-        reports = tuple(
-            RegionReport(d.name, tuple(self.tried[d.name]), self.left[d.name][0][0], self.believed[d.name])
-            for d in self.sharing.distinct
-        )
-        return CompiledRegions(uses, sources, units, link, reports)
+        return CompiledRegions(uses, sources, units, link, tuple(map(self._report, self.sharing.distinct)))
+
+    def _report(self, d: DistinctRegion) -> RegionReport:
+        """What was tried; for a region in parts, the parts' choices too, and the optimising one of them as its own."""
+        tried: list[Attempt] = list(self.tried[d.name])
+        chosen = REFERENCE
+        for part in self.cutting.leaves(d):
+            choice = self._choice(part)
+            backend = choice[0]
+            chosen = backend if backend != REFERENCE else chosen
+            if part is not d:
+                error = self.tried[part.name][-1][2]
+                tried.append((*choice, error, f"chosen for its part {part.name} ({part.region.span})"))
+        return RegionReport(d.name, tuple(tried), chosen, self.believed[d.name])
 
 
 def laid_out(sources: Mapping[str, str]) -> dict[str, str]:

@@ -69,6 +69,8 @@ class Refusal:
 
     reason: str
     span: Span
+    #: Positions in the region's body of the operations at fault, where the rest of it could be taken.
+    culprits: frozenset[int] = frozenset()
 
 
 @final

@@ -16,6 +16,9 @@ import torch
 from torch2cpp.hostir.ops import HostOp, TensorOp, Value, WeightRef, results
 from torch2cpp.hostir.program import Region
 
+#: Names that the emitted headers use themselves.
+RESERVED_NAMES = frozenset({"tensor", "list"})
+
 
 @final
 @dataclass(frozen=True, eq=False, slots=True)
@@ -52,14 +55,13 @@ class Sharing:
 def share(regions: Iterable[Region]) -> Sharing:
     """Groups regions by structure, in order of first appearance."""
     by_key: dict[str, DistinctRegion] = {}
-    # Names that the emitted headers use themselves.
-    taken: set[str] = {"tensor", "list"}
+    taken = set(RESERVED_NAMES)
     instances: dict[str, tuple[DistinctRegion, tuple[str, ...]]] = {}
     for region in regions:
         key = structural_key(region)
         distinct = by_key.get(key)
         if distinct is None:
-            distinct = by_key[key] = DistinctRegion(_identifier(region.name, taken), region, key)
+            distinct = by_key[key] = DistinctRegion(identifier(region.name, taken), region, key)
         instances[region.name] = (distinct, tuple(w.name for w in region.weights()))
     return Sharing(tuple(by_key.values()), instances)
 
@@ -96,7 +98,7 @@ def structural_key(region: Region) -> str:
     for op in region.body:
         match op:
             case TensorOp():
-                called = f"{op.overload}({tree(op.args)},{tree(op.kwargs)})"
+                called = f"{op.overload}({tree(op.args)},{tree(op.kwargs)},{op.indexed})"
             case HostOp():
                 called = f"{op.name}({tree(op.args)})"
         # Results may be the mutated operand itself: those are not defined anew.
@@ -117,11 +119,12 @@ def constant_key(x: Any) -> str:
     return f"{type(x).__name__}:{x!r}"
 
 
-def _identifier(name: str, taken: set[str]) -> str:
-    """A lower-case C++ identifier not used before, also when written as a class name."""
+def identifier(name: str, taken: set[str]) -> str:
+    """A lower-case C++ identifier not used before, also when written as a class name; adds itself to `taken`."""
     base = re.sub(r"_+", "_", re.sub(r"\W", "_", name.lower())).strip("_") or "region"
-    if base[0].isdigit():
-        base = f"region_{base}"
+    # The ends are those of a region's further classes and namespaces.
+    if base[0].isdigit() or base.endswith(("_eager", "_code")):
+        base = f"region_{base}_1"
     out, n = base, 1
     while out.replace("_", "") in taken:
         n += 1

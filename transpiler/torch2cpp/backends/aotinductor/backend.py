@@ -20,7 +20,8 @@ from torch2cpp.backends.interface import Interface, header_text, interface
 from torch2cpp.backends.protocol import Artifact, Context, Refusal, Safety, Target, Unit
 from torch2cpp.emit.environment import render
 from torch2cpp.emit.names import Scope
-from torch2cpp.hostir.ops import Operand, TensorOp, Value
+from torch2cpp.hostir.ops import HostOp, Operand, TensorOp, Value, operands, values_in
+from torch2cpp.hostir.program import Region
 from torch2cpp.hostir.types import TensorType
 from torch2cpp.regions.share import DistinctRegion
 
@@ -82,8 +83,7 @@ class AotInductorBackend:
         """Refuses by what the region holds: scalars, writes to parameters, random numbers, recurrent layers."""
         if target.name != "native":
             return Refusal(f"target {target.name}", region.region.span)
-        reason = _unsuitable(region)
-        return None if reason is None else Refusal(reason, region.region.span)
+        return unsuitable(region.region)
 
     def compile(self, regions: Sequence[DistinctRegion], ctx: Context) -> Artifact:
         """Exports, generates and wraps each region; those that fail are refused with their reason."""
@@ -96,7 +96,8 @@ class AotInductorBackend:
                     compiled.append((region, self._compile(region, ctx)))
                     continue
                 except NotExportable as reason:
-                    refusal = Refusal(str(reason), region.region.span)
+                    culprits = _calls_of(region.region, reason.operators)
+                    refusal = Refusal(str(reason), region.region.span, culprits)
                 except (AssertionError, KeyError, NotImplementedError, RuntimeError, TypeError, ValueError) as error:
                     # Reading torch's own data structures: a surprise there costs the region, not the program.
                     refusal = Refusal(short_reason(error), region.region.span)
@@ -144,34 +145,70 @@ def eager_twin(region: DistinctRegion) -> DistinctRegion:
     return DistinctRegion(f"{region.name}_eager", region.region, region.key)
 
 
-def _unsuitable(distinct: DistinctRegion) -> str | None:
-    region = distinct.region
-    for value in region.params:
-        if not isinstance(value.type, TensorType):
-            return f"parameter {value.name} is {value.type}, not a tensor"
-        if value.type.dtype not in _DTYPE_NAMES:
-            return f"parameter {value.name} has dtype {value.type.dtype}"
+def unsuitable(region: Region) -> Refusal | None:
+    """Why the backend should not have the region, judged by its operations and types."""
+    whole = _unsuitable_border(region)
+    if whole is not None:
+        return Refusal(whole, region.span)
+    scalars = {p for p in region.params if not isinstance(p.type, TensorType)}
+    culprits: dict[int, str] = {}
+    for i, op in enumerate(region.body):
+        reason = _unsuitable_operation(op)
+        if reason is None and not scalars.isdisjoint(values_in(operands(op))):
+            reason = "it takes a number or a list decided at run time"
+        if reason is not None:
+            culprits[i] = reason
+            # What is computed from such a number is one as well.
+            if isinstance(op, HostOp) and op.result is not None:
+                scalars.add(op.result)
+    if culprits:
+        first = min(culprits)
+        return Refusal(culprits[first], region.body[first].span, frozenset(culprits))
+    computing = sum(isinstance(op, TensorOp) and not _is_view(op) for op in region.body)
+    if computing < WORTH_COMPILING:
+        return Refusal("a single operation, which the ATen operator runs as fast", region.span)
+    return None
+
+
+def _unsuitable_border(region: Region) -> str | None:
     borders: tuple[Operand, ...] = region.results
     for result in borders:
         if not isinstance(result, Value):
             return f"a result is {result!r}, not a computed tensor"
         if not isinstance(result.type, TensorType):
             return f"a result is {result.type}, not a tensor"
+    for value in region.params:
+        if isinstance(value.type, TensorType) and value.type.dtype not in _DTYPE_NAMES:
+            return f"parameter {value.name} has dtype {value.type.dtype}"
     if region.aliasing:
         return "it writes to tensors that others see"
     if not borders or not any(isinstance(op, TensorOp) for op in region.body):
         return "it computes no tensor"
-    for op in region.body:
-        if isinstance(op, TensorOp):
-            name = op.overload._schema.name
-            if name in _RECURRENT:
-                return f"{name} is a recurrent layer, which the ATen operator runs better"
-            if torch.Tag.nondeterministic_seeded in op.overload.tags and not _draws_nothing(op):
-                return f"{name} draws random numbers, which must be eager's"
-    computing = sum(isinstance(op, TensorOp) and not _is_view(op) for op in region.body)
-    if computing < WORTH_COMPILING:
-        return "a single operation, which the ATen operator runs as fast"
+    used = {v for op in region.body for v in values_in(operands(op))}
+    for value in region.params:
+        if not isinstance(value.type, TensorType) and value not in used:
+            return f"parameter {value.name} is {value.type}, not a tensor"
     return None
+
+
+def _unsuitable_operation(op: TensorOp | HostOp) -> str | None:
+    if isinstance(op, HostOp):
+        return None
+    name = op.overload._schema.name
+    if name in _RECURRENT:
+        return f"{name} is a recurrent layer, which the ATen operator runs better"
+    if torch.Tag.nondeterministic_seeded in op.overload.tags and not _draws_nothing(op):
+        return f"{name} draws random numbers, which must be eager's"
+    return None
+
+
+def _calls_of(region: Region, operators: frozenset[str]) -> frozenset[int]:
+    """Where the region calls operators, given as `aten.bincount`."""
+    return frozenset(
+        i
+        for i, op in enumerate(region.body)
+        if isinstance(op, TensorOp) and op.overload._schema.name.replace("::", ".") in operators
+    )
 
 
 def _is_view(op: TensorOp) -> bool:

@@ -38,7 +38,7 @@ def cached(
     try:
         generated, needs = make()
     except NotExportable as refusal:
-        _write(path, {"refusal": str(refusal)})
+        _write(path, {"refusal": str(refusal), "operators": sorted(refusal.operators)})
         raise
     dtypes = [str(i.dtype).removeprefix("torch.") for i in needs.inputs]
     inputs = [{"dtype": d, "sizes": i.sizes, "strides": i.strides} for d, i in zip(dtypes, needs.inputs)]
@@ -53,7 +53,7 @@ def cached(
 
 def _read(entry: dict[str, Any]) -> Made:
     if "refusal" in entry:
-        raise NotExportable(entry["refusal"])
+        raise NotExportable(entry["refusal"], frozenset(entry["operators"]))
     made = entry["generated"]
     generated = Generated(made["wrapper"], tuple(made["flags"]), tuple(made["definitions"]))
     inputs = tuple(

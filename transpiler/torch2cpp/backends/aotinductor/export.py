@@ -22,7 +22,14 @@ Sample = tuple[Any, ...]
 
 @final
 class NotExportable(Exception):
-    """torch.export or Inductor does not take the region; the message is one line."""
+    """torch.export or Inductor does not take the region; the message is one line.
+
+    `operators` names those at fault, such as `aten.bincount`, where it is them and nothing else.
+    """
+
+    def __init__(self, reason: str, operators: frozenset[str] = frozenset()) -> None:
+        super().__init__(reason)
+        self.operators = operators
 
 
 @contextlib.contextmanager

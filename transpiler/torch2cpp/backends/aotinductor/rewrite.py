@@ -50,7 +50,8 @@ def rewrite(wrapper: str, threads: int) -> RegionCode:
     # Behind the last kernel stand the commands that would have compiled it, with this machine's folders.
     kernels = _local_kernels(kernels[: kernels.rfind("\n}") + 2])
     if re.search(r"\bproxy_executor\b", run):
-        raise NotExportable(_needs_executor(run))
+        names = _without_entry(run)
+        raise NotExportable(f"the C ABI has no entry for {', '.join(sorted(names))}", frozenset(names))
     cached = "\n".join(re.findall(r"^CACHE_TORCH_\w+\(\w+\);$", wrapper, re.MULTILINE))
     constants = _constants(wrapper, run)
     return RegionCode(cached, _limited_threads(kernels, threads).strip("\n"), _plain_run(run).strip("\n"), constants)
@@ -105,6 +106,15 @@ def _plain_run(run: str) -> str:
     return run.replace("this->device_idx_", "kDevice").replace("constants_->at(", "constants.at(")
 
 
-def _needs_executor(run: str) -> str:
-    called = re.search(r"// Topologically Sorted Source Nodes: .*Original ATen: \[(.*?)\]", run)
-    return f"an operator without an entry in the C ABI{f' (among {called[1]})' if called else ''}"
+def _without_entry(run: str) -> set[str]:
+    """Operators that only Python's registry could run, such as `aten.bincount`."""
+    names = set()
+    for call in re.finditer(r"aoti_torch_proxy_executor_call_function\(", run):
+        # Its results' strides are checked under the operator's name; else the comment before it tells.
+        after = re.search(r'"torch\.ops\.(\w+\.\w+)\.\w+"', run[call.end() :].split("// Topologically", 1)[0])
+        before = re.findall(r"Original ATen: \[(.*?)\]", run[: call.start()])
+        if after is not None:
+            names.add(after[1])
+        elif before:
+            names.add(before[-1].split(", ")[-1])
+    return names
