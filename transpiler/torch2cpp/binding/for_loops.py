@@ -9,7 +9,7 @@ import libcst as cst
 
 from torch2cpp.binding import operators
 from torch2cpp.binding.context import Context, Label
-from torch2cpp.binding.control import labelled
+from torch2cpp.binding.control import branch, labelled
 from torch2cpp.binding.expressions import evaluate
 from torch2cpp.binding.iteration import Items, items_of
 from torch2cpp.binding.loops import LoopPlan, run_loop
@@ -74,7 +74,7 @@ def loop(
 ) -> None:
     """Runs `one` on every item, as a loop or unrolled."""
     unroll = items.known and (not items.prefers_loop or key in cx.facts.unrolled or cx.in_library())
-    if unroll:
+    if unroll or items.most is not None:
         cx.mark("static")
         _unrolled(cx, items, one, orelse)
         return
@@ -165,8 +165,7 @@ def _identity(items: Items) -> Callable[[Host], AbsVal]:
 def _unrolled(
     cx: Context, items: Items, one: Callable[[AbsVal], None], orelse: Callable[[], None] | None
 ) -> None:
-    assert isinstance(items.count, Static)
-    n = items.count.value
+    n = items.most if items.most is not None else items.count.value if isinstance(items.count, Static) else 0
     if n > MAX_UNROLL:
         cx.refuse(
             "T2C121",
@@ -176,10 +175,16 @@ def _unrolled(
 
     def whole(out: Label) -> AbsVal:
         for i in range(n):
+            if isinstance(items.count, Host):
+                here = cx.host("gt", items.count.operand, i, label="is_left")
+                branch(cx, here, lambda: NONE, lambda: run_out(out), "for", cx.span)
             _iteration(cx, i, out, lambda i=i: one(items.get(Static(i))))  # type: ignore[misc]
+        run_out(out)
+
+    def run_out(out: Label) -> AbsVal:
         if orelse is not None:
             orelse()
-        return NONE
+        cx.leave(out, NONE)
 
     labelled(cx, "for", whole, cx.span)
 

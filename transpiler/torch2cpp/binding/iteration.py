@@ -13,6 +13,7 @@ from torch2cpp.binding.aten import elements
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.convert import NoType, describe, from_operand, resolve, to_operand, type_of
 from torch2cpp.binding.growth import note_view
+from torch2cpp.binding.joins import list_type
 from torch2cpp.binding.meta import DEFAULT_HINTS
 from torch2cpp.binding.optional import held_or_raise
 from torch2cpp.binding.values import (
@@ -45,6 +46,8 @@ class Items:
     prefers_loop: bool = False
     #: For a range: its bounds, to print the loop as one over them.
     range_: tuple[AbsVal, AbsVal, AbsVal] | None = None
+    #: Where the count is a run-time value but each item must be known: how many there are at most.
+    most: int | None = None
 
 
 def items_of(cx: Context, v: AbsVal) -> Items:
@@ -214,6 +217,7 @@ def _iter_items(cx: Context, o: Iter) -> Items:
                 lambda i: Tup((operators.binary(cx, "+", i, start), inner.get(i))),
                 inner.known,
                 inner.prefers_loop,
+                most=inner.most,
             )
         case "zip":
             return _zip_items(cx, [items_of(cx, p) for p in o.parts])
@@ -226,10 +230,10 @@ def _iter_items(cx: Context, o: Iter) -> Items:
         case "map":
             from torch2cpp.binding.calls import call
 
-            zipped = [items_of(cx, p) for p in o.parts]
-            count = _least(cx, [z.count for z in zipped])
-            known = all(z.known for z in zipped)
-            return Items(count, lambda i: call(cx, o.extra, [z.get(i) for z in zipped], {}), known)
+            zipped = _zip_items(cx, [items_of(cx, p) for p in o.parts])
+            return Items(
+                zipped.count, lambda i: call(cx, o.extra, list(zipped.get(i).elems), {}), zipped.known, most=zipped.most
+            )
         case "dict_items":
             d = o.parts[0]
             return _rt_dict_items(cx, d)
@@ -311,11 +315,40 @@ def _least(cx: Context, counts: list[Static | Host]) -> Static | Host:
 
 def _zip_items(cx: Context, parts: list[Items]) -> Items:
     count = _least(cx, [p.count for p in parts])
-    # With one part of known length, its items may be modules: unrolling stays possible, guarded by the count.
     known = all(p.known for p in parts)
+    most = None
+    if not known:
+        listed = [_at_run_time(cx, p, (cx.site(None), "zip", i)) for i, p in enumerate(parts)]
+        if None in listed:
+            # Items that must be known, such as modules: unrolled, and guarded by the count.
+            most = min(p.count.value for p in parts if isinstance(p.count, Static))
+        else:
+            parts = [p for p in listed if p is not None]
     return Items(
-        count, lambda i: Tup(tuple(p.get(i) for p in parts)), known, all(p.prefers_loop for p in parts)
+        count,
+        lambda i: Tup(tuple(p.get(i) for p in parts)),
+        known,
+        all(p.prefers_loop for p in parts),
+        most=most,
     )
+
+
+def _at_run_time(cx: Context, part: Items, site: Any) -> Items | None:
+    """The same items for a run-time index; None where they can be no run-time list."""
+    from torch2cpp.binding.containers import make_run_time, new_list
+
+    if not part.known or part.prefers_loop or not isinstance(part.count, Static):
+        return part
+    made = new_list(cx, [part.get(Static(i)) for i in range(part.count.value)], site)
+    obj = resolve(cx, made)
+    if isinstance(obj, ListObj):
+        try:
+            if list_type(cx, cx.state, obj) is None:
+                return None
+        except NoType:
+            return None
+        make_run_time(cx, made)
+    return items_of(cx, made)
 
 
 def known_items(cx: Context, v: AbsVal) -> list[AbsVal] | None:
