@@ -96,7 +96,7 @@ def _parts(region: Region, groups: Sequence[tuple[bool, list[int]]], definer: di
             later |= {v for op in other for v in values_in(operands(op))} - defined
         made = tuple(v for op in body for v in results(op) if v in later and not _is_scalar(v))
         span = body[0].span
-        out.append(Part(Region(f"{region.name}_{n + 1}", tuple(needed), tuple(body), made, span), clean))
+        out.append(Part(Region(f"{region.name}_part{n + 1}", tuple(needed), tuple(body), made, span), clean))
     return tuple(out)
 
 
