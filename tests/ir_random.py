@@ -76,7 +76,7 @@ class Writer:
         """Some operations; what they define is added to the scope."""
         for _ in range(self.rnd.randint(1, max(1, size))):
             if depth and self.rnd.random() < 0.2:
-                self.rnd.choice([self.if_, self.if_, self.for_, self.scope, self.try_])(s, size, depth - 1)
+                self.rnd.choice([self.if_, self.if_, self.for_, self.while_, self.scope, self.try_])(s, size, depth - 1)
             else:
                 self.simple(s)
 
@@ -279,6 +279,25 @@ class Writer:
         row, number = b.loop([self.row(s), 1], body, [ROW, INT], over=over)
         s.rows.append(row)
         s.ints.append(number)
+
+    def while_(self, s: Scope, size: int, depth: int) -> None:
+        b = self.b
+        i, row = b.value(INT, "i"), b.value(ROW, "carried")
+        inner = s.inner(loop=False)
+        inner.ints.append(i)
+        with b.block(i, row) as body:
+            # The same in every iteration, unless something writes.
+            fixed = [self.row(s), self.row(s)]
+            heavy = b.tensor(aten.einsum.default, "i,i->i", fixed, type=ROW, name="heavy")
+            inner.rows += [row, heavy]
+            self.block(inner, size // 2, depth)
+            with b.block() as then:
+                b.break_(self.row(inner))
+            with b.block() as orelse:
+                b.yield_()
+            b.if_(b.host("ge", i, 2), then, orelse, [])
+            b.continue_(b.host("add", i, 1), self.row(inner))
+        s.rows += b.loop([0, self.row(s)], body, [ROW])
 
     def scope(self, s: Scope, size: int, depth: int) -> None:
         self.labels += 1

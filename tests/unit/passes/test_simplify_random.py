@@ -8,18 +8,14 @@ from hypothesis import HealthCheck, given, settings
 
 from ir_random import random_program, seen
 from torch2cpp.hostir.verify import verify
-from torch2cpp.passes.form_regions import form_regions
+from torch2cpp.passes.hoist_invariants import hoist_invariants
+from torch2cpp.passes.order import run_passes
 from torch2cpp.passes.simplify import STEPS, simplify
 
 SETTINGS = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 
 
-def both(program):
-    """What the pipeline does."""
-    return form_regions(simplify(program))
-
-
-@pytest.mark.parametrize("step", [*STEPS, simplify, both], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("step", [*STEPS, simplify, hoist_invariants, run_passes], ids=lambda f: f.__name__)
 @SETTINGS
 @given(rnd=st.randoms(use_true_random=False), size=st.integers(4, 20), in_place=st.booleans())
 def test_same_behaviour(step, rnd, size, in_place):

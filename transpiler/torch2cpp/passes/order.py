@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from torch2cpp.hostir.program import Program
 from torch2cpp.passes.form_regions import form_regions
+from torch2cpp.passes.hoist_invariants import hoist_invariants
 from torch2cpp.passes.simplify import simplify
 
 Pass = Callable[[Program], Program]
@@ -13,6 +14,8 @@ Pass = Callable[[Program], Program]
 PASSES: tuple[Pass, ...] = (
     # First, so that sizes that are constants, trivial scopes and dead results split no region.
     simplify,
+    # Before regions are formed, and after dead and repeated work is gone.
+    hoist_invariants,
     # Moves tensor operations out of the functions: whoever wants to see them runs before.
     form_regions,
 )

@@ -45,7 +45,7 @@ from torch2cpp.passes.storages import Storages, find_storages
 def plan_regions(program: Program) -> list[Planner]:
     """The plans of all functions and entries."""
     storages = find_storages(program)
-    strict = _called_in_try(program)
+    strict = called_in_try(program)
     planners = [Planner(f, storages, name in strict) for name, f in program.functions.items()]
     planners += [Planner(f, storages, strict=False) for f in program.entries.values()]
     private = {op for planner in planners for op in planner.private_writes()}
@@ -60,7 +60,7 @@ def plan_regions(program: Program) -> list[Planner]:
         public |= torn
 
 
-def _called_in_try(program: Program) -> set[str]:
+def called_in_try(program: Program) -> set[str]:
     """Functions that a `try` may be waiting for: there errors keep their order."""
     found: set[str] = set()
     work = [op.body for op in all_ops(program) if isinstance(op, Try)]
@@ -164,7 +164,7 @@ class Planner:
                 self.cut(inner, strict or (isinstance(op, Try) and inner is op.body))
             if op in self.dropped:
                 continue
-            if _is_barrier(op, strict):
+            if is_barrier(op, strict):
                 parts += [Segment(self, straight, strict), op]
                 straight = []
             else:
@@ -178,7 +178,8 @@ def _with_inner(op: Op) -> Iterator[Op]:
         yield from walk(block)
 
 
-def _is_barrier(op: Op, strict: bool) -> bool:
+def is_barrier(op: Op, strict: bool) -> bool:
+    """Whether a segment ends here: control may go elsewhere, or the effects are not known."""
     if isinstance(op, (*TERMINATORS, Call, RegionCall)):
         return True
     return bool(blocks(op)) and (strict or not _is_closed(op, frozenset(), False))
