@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import libcst as cst
 
-from torch2cpp.binding.context import Context, Exit
-from torch2cpp.binding.control import run_path
+from torch2cpp.binding.context import Context, Exit, Label
+from torch2cpp.binding.control import labelled, run_path
 from torch2cpp.binding.convert import describe, resolve
 from torch2cpp.binding.joins import merge
 from torch2cpp.binding.values import NONE, AbsVal, Host, InstanceObj, Native, Poison, ScopeObj, State, Static, Tup
@@ -24,12 +26,14 @@ class Exc:
     #: The message, `str(e)`.
     message: Static | Host
     args: tuple[AbsVal, ...] = ()
+    #: Whether a handler caught it: then its class may be one derived from `cls`.
+    caught: bool = False
 
     def attribute(self, cx: Context, name: str) -> AbsVal:
         """`e.args` and the like."""
         if name == "args":
             return Tup(self.args or (self.message,))
-        if name == "__class__":
+        if name == "__class__" and not self.caught:
             return Static(self.cls)
         if name == "message":
             return self.message
@@ -69,6 +73,10 @@ def raise_value(cx: Context, v: AbsVal) -> None:
     if isinstance(v, Static) and isinstance(v.value, BaseException):
         cx.raise_(type(v.value), str(v.value))
     o = resolve(cx, v)
+    if isinstance(o, Exc) and o.caught:
+        if cx.frame.handling is not o:
+            cx.refuse("T2C192", "an exception is raised again outside of its handler", "raise it in the handler")
+        reraise(cx)
     if isinstance(o, Exc):
         cx.raise_(o.cls, o.message.value if isinstance(o.message, Static) else o.message.operand)
     cx.refuse("T2C192", f"raise of {describe(cx, v)}", "raise an exception class with a message")
@@ -76,9 +84,9 @@ def raise_value(cx: Context, v: AbsVal) -> None:
 
 def reraise(cx: Context) -> None:
     """A bare `raise`"""
-    for frame in reversed(cx.frames):
-        if frame.handling is not None:
-            raise_value(cx, frame.handling)
+    if any(frame.handling is not None for frame in cx.frames):
+        cx.mark("host")
+        cx.terminate(Raise("", (), "", cx.span))
     cx.raise_(RuntimeError, "No active exception to reraise")
 
 
@@ -91,13 +99,74 @@ def run_try(cx: Context, node: cst.Try) -> None:
 
 
 def _run_finally(cx: Context, node: cst.Try) -> None:
-    """`finally` whose body runs on the way out of every exit."""
-    cx.refuse(
-        "T2C193",
-        "try with finally",
-        "repeat the clean-up after the try and in each handler",
-        span=cx.frame.source.span(node.finalbody) if node.finalbody else None,
-    )
+    """`finally`, whose body follows every way out: the end, each jump, and exceptions, which then go on."""
+    frame = cx.frame
+    outer = [frame.returns, *(frame.loops[-1] if frame.loops else ())]
+
+    def clean_up(way: str) -> None:
+        with cx.at(("finally", way)):
+            run_body(cx, node.finalbody.body)  # type: ignore[union-attr]
+
+    def inside(own: list[Label]) -> None:
+        frame.returns = own[0]
+        if frame.loops:
+            frame.loops.append((own[1], own[2]))
+        try:
+            _guard(cx, node, lambda: clean_up("raise"))
+        finally:
+            frame.returns = outer[0]
+            if frame.loops:
+                frame.loops.pop()
+
+    def ways(end: Label, own: list[Label]) -> AbsVal:
+        # One scope around the other for each jump: what follows a scope is the way on for its jump.
+        if len(own) == len(outer):
+            inside(own)
+            cx.leave(end, NONE)
+        value = labelled(cx, "finally", lambda mine: ways(end, [*own, mine]), cx.span)
+        clean_up(f"exit {len(own)}")
+        cx.leave(outer[len(own)], value)
+
+    from torch2cpp.binding.statements import run_body
+
+    labelled(cx, "try", lambda end: ways(end, []), cx.span)
+    clean_up("end")
+
+
+def _guard(cx: Context, node: cst.Try, clean_up: Callable[[], None]) -> None:
+    """The statement without its `finally`; where an exception passes, `clean_up` runs before it goes on."""
+    from torch2cpp.binding.statements import run_body
+
+    base = cx.state
+    block, handler_block = Block(), Block()
+    since = cx.next_id()
+
+    def body() -> AbsVal:
+        if node.handlers:
+            _run_except(cx, node)
+        else:
+            run_body(cx, node.body)
+        return NONE
+
+    def passing() -> AbsVal:
+        clean_up()
+        cx.terminate(Raise("", (), "", cx.span))
+
+    with _logged(cx) as log:
+        end = run_path(cx, block, base.copy(), body)
+    run_path(cx, handler_block, _handler_state(cx, base, log), passing)
+    _finish(cx, None, block, end, [Handler((), handler_block)], [], since)
+
+
+@contextmanager
+def _logged(cx: Context) -> Iterator[set[tuple[Any, str | None]]]:
+    """Notes what is written while the body runs."""
+    log: set[tuple[Any, str | None]] = set()
+    cx.write_logs = [*cx.write_logs, log]
+    try:
+        yield log
+    finally:
+        cx.write_logs = cx.write_logs[:-1]
 
 
 def _run_except(cx: Context, node: cst.Try) -> None:
@@ -106,18 +175,13 @@ def _run_except(cx: Context, node: cst.Try) -> None:
     base = cx.state
     body_block = Block()
     since = cx.next_id()
-    log: set[tuple[Any, str | None]] = set()
-    cx.write_logs.append(log)
 
     def body() -> AbsVal:
         run_body(cx, node.body)
         return NONE
 
-    try:
-        with cx.at(("try", cx.span.line)):
-            end = run_path(cx, body_block, base.copy(), body)
-    finally:
-        cx.write_logs.remove(log)
+    with _logged(cx) as log, cx.at(("try", cx.span.line)):
+        end = run_path(cx, body_block, base.copy(), body)
     paths: list[Exit] = []
     handlers: list[Handler] = []
     for h in node.handlers:
@@ -125,12 +189,12 @@ def _run_except(cx: Context, node: cst.Try) -> None:
         handlers.append(handler)
         if path is not None:
             paths.append(path)
-    _finish(cx, node, body_block, end, handlers, paths, since)
+    _finish(cx, node.orelse, body_block, end, handlers, paths, since)
 
 
 def _finish(
     cx: Context,
-    node: cst.Try,
+    orelse: cst.Else | None,
     body_block: Block,
     end: Exit | None,
     handlers: list[Handler],
@@ -147,23 +211,23 @@ def _finish(
         cx.emit(Try((), body_block, tuple(handlers), None, cx.span))
         raise Terminated
     flags = [[Static(e is end) for e in incoming]]
-    needs_flag = node.orelse is not None and end is not None and bool(paths)
+    needs_flag = orelse is not None and end is not None and bool(paths)
     merged = merge(cx, incoming, flags if needs_flag else [], ["completed"] if needs_flag else [], since=since)
     for path, operands in zip(incoming, merged.operands):
         path.block.ops.append(Yield(tuple(operands), path.span))
     cx.emit(Try(tuple(merged.results), body_block, tuple(handlers), None, cx.span))
     cx.state = merged.state
-    if node.orelse is None or end is None:
+    if orelse is None or end is None:
         return
     if not paths:
-        run_body(cx, node.orelse.body)
+        run_body(cx, orelse.body)
         return
     completed = merged.extras[0]
     assert isinstance(completed, Host)
 
     def after() -> AbsVal:
         # The body's own values are known again only where it completed; they were joined above.
-        run_body(cx, node.orelse.body)  # type: ignore[union-attr]
+        run_body(cx, orelse.body)
         return NONE
 
     branch(cx, completed.operand, after, lambda: NONE, "else", cx.span)
@@ -182,7 +246,7 @@ def _handler(
     block = Block((message,))
     state = _handler_state(cx, base, log)
     first = classes[0] if classes else Exception
-    exc = Exc(first, Host(STR, message))
+    exc = Exc(first, Host(STR, message), caught=True)
 
     def run() -> AbsVal:
         saved = cx.frame.handling

@@ -252,6 +252,8 @@ class Statements:
 
     def raised(self, op: Raise) -> list[Node]:
         """`throw PyError(type, message, bases, file, line)`"""
+        if not op.name:
+            return [Line("throw;", op.span)]
         message = self.expressions.operand(op.message).text
         bases = ", ".join(literals.string(b) for b in op.bases if b != op.name)
         file = literals.string(op.span.file.rsplit("/", 1)[-1])

@@ -82,6 +82,8 @@ class Interpreter:
         #: Inputs of region calls, per region.
         self.captured: dict[str, list[tuple[Any, ...]]] = {}
         self._capture = capture
+        #: What the handlers that are running took, innermost last.
+        self._handled: list[PyError] = []
         self._calls: dict[type, Callable[[Any, _Frame], _Exit | None]] = {
             TensorOp: self._tensor_op,
             HostOp: self._host_op,
@@ -267,7 +269,11 @@ class Interpreter:
             for handler in op.handlers:
                 if error.matches(handler.names):
                     self._define(frame, handler.body.params, (error.message,)[: len(handler.body.params)], op)
-                    return self._block(handler.body, frame)
+                    self._handled.append(error)
+                    try:
+                        return self._block(handler.body, frame)
+                    finally:
+                        self._handled.pop()
             raise
 
     def _call(self, op: Call, frame: _Frame) -> None:
@@ -319,6 +325,8 @@ class Interpreter:
         self._cells(op.cell, frame)[op.cell] = coerced(self._eval(op.value, frame), op.cell.type)
 
     def _raise(self, op: Raise, frame: _Frame) -> None:
+        if not op.name:
+            raise self._handled[-1]
         raise PyError(op.name, op.bases, self._eval(op.message, frame), op.span)
 
 

@@ -218,7 +218,10 @@ class Return:
 @final
 @dataclass(eq=False, slots=True)
 class Raise:
-    """Raises a Python exception by class name; `bases` are the names handlers may catch it under."""
+    """Raises a Python exception by class name; `bases` are the names handlers may catch it under.
+
+    Without a name, inside a handler, it raises again what the innermost handler around it took.
+    """
 
     name: str
     bases: tuple[str, ...]

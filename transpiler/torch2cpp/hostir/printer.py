@@ -235,6 +235,8 @@ class _Listing:
                 return f"leave {op.label} {self.shown(op.values)}".rstrip()
             case Return():
                 return f"return {self.show(op.value)}"
+            case Raise(name=""):
+                return "raise"
             case Raise():
                 bases = f" ({', '.join(op.bases)})" if op.bases else ""
                 return f"raise {op.name}{bases} {self.show(op.message)}"
