@@ -170,7 +170,7 @@ def _errors(want: torch.Tensor, got: torch.Tensor, exact: bool) -> tuple[float, 
     same = (a == b) | (a.isnan() & b.isnan())
     if bool(same.all()):
         return 0.0, 0.0, 0
-    err = torch.where(same, 0.0, (a - b).abs().nan_to_num(nan=math.inf))
+    err = torch.where(same, 0.0, (a - b).abs().nan_to_num(nan=math.inf, posinf=math.inf))
     scale = a.abs()
     rel = torch.where(err == 0, 0.0, err / scale)
     if exact:
