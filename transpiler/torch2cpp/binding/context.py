@@ -63,6 +63,8 @@ class Facts:
     resized_weights: set[str] = field(default_factory=set)
     #: id -> list or dict of the model that is changed at run time.
     state_objects: dict[int, Any] = field(default_factory=dict)
+    #: (site of a `try`, variable) -> type, for variables that a handler reads after the body assigned them.
+    kept: dict[Any, Type] = field(default_factory=dict)
     rounds: int = 0
     keep: list[Any] = field(default_factory=list)
 
@@ -140,6 +142,8 @@ class Context:
         self._ids = itertools.count(1)
         self._sites: dict[Any, int] = {}
         self.keep = facts.keep
+        #: For each `try` around, the variables that its handlers read: (scope, name) -> how they are kept.
+        self.kept: list[dict[tuple[int, str], Any]] = []
         #: What is written while a `try` body is bound: (heap key, name or None).
         self.write_logs: list[set[tuple[Any, str | None]]] = []
         #: Condition value -> the optional it tests for None.
@@ -341,9 +345,17 @@ class Context:
 
     def write(self, key: Any, obj: Any, name: str | None = None) -> None:
         """Replaces a heap object on the current path."""
+        from torch2cpp.binding.joins import same_name
+        from torch2cpp.binding.kept import note
+
+        if name is not None and same_name(self.state.heap.get(key), obj, name):
+            self.state.heap[key] = obj
+            return
         self.state.heap[key] = obj
         for log in self.write_logs:
             log.add((key, name))
+        if self.kept:
+            note(self, key, name, obj)
 
     # -- tensors ----------------------------------------------------------------------------
 

@@ -12,7 +12,8 @@ import libcst as cst
 from torch2cpp.binding.context import Context, Exit, Label
 from torch2cpp.binding.control import labelled, run_path
 from torch2cpp.binding.convert import describe, resolve
-from torch2cpp.binding.joins import merge
+from torch2cpp.binding.joins import _inside, merge
+from torch2cpp.binding.kept import Kept, begin, in_handler
 from torch2cpp.binding.values import NONE, AbsVal, Host, InstanceObj, Native, Poison, ScopeObj, State, Static, Tup
 from torch2cpp.hostir.ops import Block, Handler, Raise, Try, Yield
 from torch2cpp.hostir.types import STR
@@ -152,21 +153,33 @@ def _guard(cx: Context, node: cst.Try, clean_up: Callable[[], None]) -> None:
         clean_up()
         cx.terminate(Raise("", (), "", cx.span))
 
-    with _logged(cx) as log:
+    with _watched(cx, (cx.site(node), "finally")) as watched:
         end = run_path(cx, block, base.copy(), body)
-    run_path(cx, handler_block, _handler_state(cx, base, log), passing)
+    run_path(cx, handler_block, _handler_state(cx, handler_block, base, watched), passing)
     _finish(cx, None, block, end, [Handler((), handler_block)], [], since)
 
 
+@dataclass(eq=False)
+class _Watched:
+    """What a `try` body writes."""
+
+    site: Any
+    #: (heap key, name or None)
+    log: set[tuple[Any, str | None]]
+    #: The variables among them that handlers read.
+    kept: dict[tuple[int, str], Kept]
+
+
 @contextmanager
-def _logged(cx: Context) -> Iterator[set[tuple[Any, str | None]]]:
+def _watched(cx: Context, site: Any) -> Iterator[_Watched]:
     """Notes what is written while the body runs."""
-    log: set[tuple[Any, str | None]] = set()
-    cx.write_logs = [*cx.write_logs, log]
+    watched = _Watched(site, set(), begin(cx, site))
+    logs, kept = cx.write_logs, cx.kept
+    cx.write_logs, cx.kept = [*logs, watched.log], [*kept, watched.kept]
     try:
-        yield log
+        yield watched
     finally:
-        cx.write_logs = cx.write_logs[:-1]
+        cx.write_logs, cx.kept = logs, kept
 
 
 def _run_except(cx: Context, node: cst.Try) -> None:
@@ -180,12 +193,12 @@ def _run_except(cx: Context, node: cst.Try) -> None:
         run_body(cx, node.body)
         return NONE
 
-    with _logged(cx) as log, cx.at(("try", cx.span.line)):
+    with _watched(cx, cx.site(node)) as watched, cx.at(("try", cx.span.line)):
         end = run_path(cx, body_block, base.copy(), body)
     paths: list[Exit] = []
     handlers: list[Handler] = []
     for h in node.handlers:
-        handler, path = _handler(cx, h, base, log)
+        handler, path = _handler(cx, h, base, watched)
         handlers.append(handler)
         if path is not None:
             paths.append(path)
@@ -234,7 +247,7 @@ def _finish(
 
 
 def _handler(
-    cx: Context, h: cst.ExceptHandler, base: State, log: set[tuple[Any, str | None]]
+    cx: Context, h: cst.ExceptHandler, base: State, watched: _Watched
 ) -> tuple[Handler, Exit | None]:
     from torch2cpp.binding.expressions import evaluate
     from torch2cpp.binding.statements import run_body
@@ -244,7 +257,7 @@ def _handler(
     names = tuple(c.__name__ for c in classes) if classes is not None else ()
     message = cx.value(STR, "message")
     block = Block((message,))
-    state = _handler_state(cx, base, log)
+    state = _handler_state(cx, block, base, watched)
     first = classes[0] if classes else Exception
     exc = Exc(first, Host(STR, message), caught=True)
 
@@ -283,18 +296,19 @@ def _classes(cx: Context, h: cst.ExceptHandler) -> list[type] | None:
     return None if any(c in (Exception, BaseException) for c in listed) else listed
 
 
-def _handler_state(cx: Context, base: State, log: set[tuple[Any, str | None]]) -> State:
-    """The state a handler sees: what the body wrote is one of several values, an error if it is read."""
+def _handler_state(cx: Context, block: Block, base: State, watched: _Watched) -> State:
+    """The state a handler sees: variables that the body wrote are kept for it where it reads them."""
     state = base.copy()
-    for key, name in log:
+    for key, name in sorted(watched.log, key=str):
         if key not in state.heap:
             continue
         if isinstance(key, tuple):
             del state.heap[key]  # an attribute: it is read from its cell
         elif name is not None and isinstance(state.heap[key], ScopeObj):
             scope = state.heap[key]
-            unknown = Poison(f"{name!r} is assigned in the try body, and may or may not be when it raises")
-            state.heap[key] = ScopeObj({**scope.names, name: unknown}, scope.parent)
+            with _inside(cx, Exit(state, block, None, cx.span)):
+                seen = in_handler(cx, watched.site, name, watched.kept.get((key, name)))
+            state.heap[key] = ScopeObj({**scope.names, name: seen}, scope.parent)
         elif isinstance(state.heap[key], InstanceObj):
             obj = state.heap[key]
             unknown = Poison("an attribute is assigned in the try body, and may or may not be when it raises")

@@ -532,6 +532,17 @@ def _same(a: AbsVal, b: AbsVal) -> bool:
     return bool(a == b) if isinstance(a, Ref | Unbound | Poison) else a is b
 
 
+def same_name(before: Any, after: Any, name: str) -> bool:
+    """Whether a variable has one and the same value in two forms of a scope."""
+    return (
+        isinstance(before, ScopeObj)
+        and isinstance(after, ScopeObj)
+        and name in before.names
+        and name in after.names
+        and _same(before.names[name], after.names[name])
+    )
+
+
 class _inside:
     """Emits into the block of one incoming path."""
 

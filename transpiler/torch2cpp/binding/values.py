@@ -217,6 +217,8 @@ class Poison:
     notes: tuple[tuple[Span, str], ...] = ()
     #: The loop, if unrolling it would help; the branch, if splitting would.
     loop: Any = None
+    #: For a variable that a `try` body assigns: (the try's site, its name).
+    kept: Any = None
 
 
 @final

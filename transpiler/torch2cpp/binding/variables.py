@@ -237,6 +237,9 @@ def use(cx: Context, value: AbsVal) -> AbsVal:
         if value.loop is not None and value.loop not in cx.facts.unrolled:
             cx.facts.unrolled.add(value.loop)
             raise Restart
+        from torch2cpp.binding.kept import learn
+
+        learn(cx, value)
         cx.refuse("T2C101", value.reason, "give it one type (dtype and rank) on every path", notes=value.notes)
     if isinstance(value, Choice):
         return _chosen(cx, value)

@@ -1,0 +1,106 @@
+"""Variables that a `try` body assigns and a handler reads: their values go through local cells.
+
+What such a variable holds when the body raises is known at run time only. Once a handler was seen
+to read it, every assignment in the body also stores the value in the cell, and the handler loads it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, final
+
+from torch2cpp.binding.context import Context, Restart
+from torch2cpp.binding.convert import NoType, describe, from_operand, to_operand, type_of
+from torch2cpp.binding.values import NONE, AbsVal, Poison, Rt, ScopeObj, Static, Unbound
+from torch2cpp.binding.variables import scope_of
+from torch2cpp.hostir.ops import Cell, Load, Store
+from torch2cpp.hostir.types import NEVER, OptionalType, join
+
+
+@final
+@dataclass(eq=False, slots=True)
+class Kept:
+    """One such variable of one `try`."""
+
+    key: Any
+    name: str
+    cell: Cell
+    #: Whether it has no value before the `try`.
+    unbound: bool
+
+
+def begin(cx: Context, site: Any) -> dict[tuple[int, str], Kept]:
+    """The kept variables of the `try` at a site, their first values stored."""
+    found: dict[tuple[int, str], Kept] = {}
+    for (place, name), type_ in list(cx.facts.kept.items()):
+        scope = scope_of(cx, name) if place == site else None
+        if scope is None:
+            continue
+        value = cx.state.heap[scope].names.get(name, Unbound())
+        cell = Cell(f"{name}_kept_{cx.next_id()}", type_, "local")
+        kept = found[(scope, name)] = Kept((place, name), name, cell, isinstance(value, Unbound))
+        _store(cx, kept, value)
+    return found
+
+
+def note(cx: Context, key: Any, name: str | None, obj: Any) -> None:
+    """Stores a variable that is assigned, for the handlers of every `try` around."""
+    if name is None or not isinstance(obj, ScopeObj):
+        return
+    for variables in cx.kept:
+        kept = variables.get((key, name))
+        if kept is not None:
+            _store(cx, kept, obj.names.get(name, Unbound()))
+
+
+def _store(cx: Context, kept: Kept, value: AbsVal) -> None:
+    if isinstance(value, Unbound):
+        if not kept.unbound:
+            cx.refuse("T2C101", f"{kept.name!r} is deleted in the try body, and a handler reads it", "keep its value")
+        value = NONE
+    elif kept.unbound and isinstance(value, Static) and value.value is None:
+        cx.refuse(
+            "T2C101", f"{kept.name!r} may be None or unassigned when a handler reads it", "assign it before the try"
+        )
+    have = cx.facts.kept[kept.key]
+    try:
+        wide = join(have, type_of(cx, value))
+    except NoType:
+        wide = None
+    if wide is None:
+        cx.refuse(
+            "T2C101",
+            f"{kept.name!r} is {describe(cx, value)} here and {have} elsewhere in the try body, and a handler reads it",
+            "give it one type (dtype and rank) on every path",
+        )
+    if not isinstance(value, Static) or value.value is not None:
+        cx.facts.examples.setdefault(kept.key, value)
+    if wide != have:
+        cx.facts.kept[kept.key] = wide
+        raise Restart
+    cx.emit(Store(kept.cell, to_operand(cx, value, wide), cx.span))
+
+
+def in_handler(cx: Context, site: Any, name: str, kept: Kept | None) -> AbsVal:
+    """What a handler sees of a variable that the body assigns."""
+    if kept is None:
+        return Poison(f"{name!r} is assigned in the try body, and may or may not be when it raises", kept=(site, name))
+    t = kept.cell.type
+    loaded = cx.value(t, name)
+    cx.emit(Load(loaded, kept.cell, cx.span))
+    example = cx.facts.examples.get(kept.key)
+    if kept.unbound and isinstance(t, OptionalType):
+        return Rt(loaded, t, example=example, unbound=name)
+    if isinstance(t, OptionalType):
+        return Rt(loaded, t, example=example)
+    return from_operand(cx, loaded, t, example, kept.key)
+
+
+def learn(cx: Context, value: Poison) -> None:
+    """A handler reads a variable that was not kept: it is in the next round."""
+    if value.kept is not None and value.kept not in cx.facts.kept:
+        cx.facts.kept[value.kept] = NEVER
+        raise Restart
+
+
+__all__ = ["Kept", "begin", "in_handler", "learn", "note"]
