@@ -74,9 +74,8 @@ def _is_interpretable(cls: type) -> bool:
 
     if issubclass(cls, torch.nn.Module | torch.Tensor):
         return False
-    return all(b is object or b.__module__ != "builtins" for b in cls.__mro__) and not cls.__module__.startswith(
-        ("torch", "numpy")
-    )
+    library = cls.__module__.partition(".")[0] in ("torch", "numpy")
+    return not library and all(b is object or b.__module__ != "builtins" for b in cls.__mro__)
 
 
 def _enum_member(cx: Context, cls: type[enum.Enum], args: list[AbsVal]) -> AbsVal:
