@@ -79,6 +79,25 @@ def test_neutral_operands():
     assert after(fold_constants, b, TupleType((INT, FLOAT))) == ["h: float = add(x, 0.0)", "return (n, h)"]
 
 
+def test_sizes_that_a_tensor_was_made_with():
+    b = Builder()
+    x = b.param("x", ROW)
+    n = b.host("tensor.size", x, 0, name="n")
+    h = b.tensor(aten.zeros.default, [2, n], type=tensor(2, None), name="h")
+    same = b.host("eq", b.host("tensor.size", h, -1), n)
+    with b.block() as then:
+        b.yield_()
+    with b.block() as orelse:
+        b.raise_("RuntimeError", "hidden size", "Exception")
+    b.if_(same, then, orelse, [])
+    b.return_(h)
+    assert after(fold_constants, b, tensor(2, None)) == [
+        "n: int = tensor.size(x, 0)",
+        "h: float32[2, ?] = aten.zeros.default([2, n])",
+        "return h",
+    ]
+
+
 def test_scopes_left_at_their_end_only():
     b = Builder()
     x = b.param("x", ROW)

@@ -19,30 +19,60 @@ After:
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, final
 
 from torch2cpp.hostir.host_ops import TABLE
 from torch2cpp.hostir.interpret import coerced, evaluate_host
-from torch2cpp.hostir.ops import HostOp, If, Op, Operand, Value, WeightRef, Yield, leaves
+from torch2cpp.hostir.ops import HostOp, If, Op, Operand, TensorOp, Value, WeightRef, Yield, leaves
 from torch2cpp.hostir.program import Program
+from torch2cpp.hostir.schema import changes_sizes
 from torch2cpp.hostir.types import INT, ScalarType, TensorType
-from torch2cpp.passes.rebuild import Rewriter, with_functions
+from torch2cpp.passes.rebuild import Rewriter, all_ops, with_functions
 
 #: `x op c` is x, for ints.
 _NEUTRAL = {("add", 0), ("sub", 0), ("mul", 1), ("floordiv", 1)}
 
+#: Comparisons of an int with itself.
+_OF_EQUALS = {"eq": True, "le": True, "ge": True, "ne": False, "lt": False, "gt": False}
+#: Operators that make a tensor of given sizes, and which operand has them.
+_SIZE_OPERAND = {
+    "zeros": 0,
+    "ones": 0,
+    "empty": 0,
+    "full": 0,
+    "rand": 0,
+    "randn": 0,
+    "new_zeros": 1,
+    "new_ones": 1,
+    "new_empty": 1,
+    "new_full": 1,
+    "view": 1,
+    "reshape": 1,
+}
+
 
 def fold_constants(program: Program) -> Program:
     """Host operations over constants computed, branches on constants taken."""
-    return with_functions(program, lambda f: _Folder().function(f))
+    resizes = any(isinstance(op, TensorOp) and changes_sizes(op) for op in all_ops(program))
+    return with_functions(program, lambda f: _Folder(resizes).function(f))
 
 
 @final
 class _Folder(Rewriter):
+    def __init__(self, resizes: bool) -> None:
+        super().__init__()
+        #: Whether sizes may change in place; then those given when a tensor is made do not last.
+        self.resizes = resizes
+        #: The sizes a tensor was made with.
+        self.sizes: dict[Value, Sequence[Operand]] = {}
+
     def visit(self, op: Op) -> list[Op]:
         match op:
+            case TensorOp():
+                self.note_sizes(op)
             case HostOp() if op.result is not None:
-                found, value = _folded(op)
+                found, value = self.given_size(op) or _folded(op)
                 if found:
                     self.known[op.result] = value
                     return []
@@ -57,6 +87,25 @@ class _Folder(Rewriter):
                 pass
         return super().visit(op)
 
+    def note_sizes(self, op: TensorOp) -> None:
+        """Remembers the sizes that a tensor is made with."""
+        at = _SIZE_OPERAND.get(str(op.overload._schema.name).partition("::")[2])
+        if at is not None and len(op.args) > at and len(op.results) == 1 and not self.resizes:
+            sizes = op.args[at]
+            if isinstance(sizes, list | tuple):
+                self.sizes[op.results[0]] = sizes
+
+    def given_size(self, op: HostOp) -> tuple[bool, Operand] | None:
+        """A size of a tensor that was made with it."""
+        if op.name != "tensor.size" or not isinstance(op.args[0], Value) or type(op.args[1]) is not int:
+            return None
+        sizes, i = self.sizes.get(op.args[0], ()), op.args[1]
+        if not -len(sizes) <= i < len(sizes):
+            return None
+        size = sizes[i]
+        known = (isinstance(size, Value) and size.type == INT) or (type(size) is int and size >= 0)
+        return (True, size) if known else None
+
 
 def _folded(op: HostOp) -> tuple[bool, Operand]:
     """Whether the result is known, and what it is."""
@@ -64,6 +113,8 @@ def _folded(op: HostOp) -> tuple[bool, Operand]:
         return _size(op)
     if op.name == "select" and isinstance(op.args[0], bool):
         return True, op.args[1] if op.args[0] else op.args[2]
+    if op.name in _OF_EQUALS and isinstance(op.args[0], Value) and op.args[0] is op.args[1] and op.args[0].type == INT:
+        return True, _OF_EQUALS[op.name]
     if len(op.args) == 2 and isinstance(op.args[0], Value) and op.args[0].type == INT and type(op.args[1]) is int:
         if (op.name, op.args[1]) in _NEUTRAL:
             return True, op.args[0]

@@ -136,19 +136,18 @@ class Segment:
 
         Inside `try` that includes the errors of tensor operations and all writes, since a handler
         sees them. Elsewhere an error of a tensor operation ends the call: whether a neighbour's
-        error would have come first is left open.
+        error would have come first is left open, but not what was written to state or arguments by then.
         """
         last, since = -1, 0
         for i, op in enumerate(self.ops):
             if self.member[i]:
-                if self.strict and last >= 0:
-                    before[i] |= 1 << last
-                since |= 1 << i
+                if self.strict or visible_outside(effects[i], self.context.storages):
+                    before[i] |= 1 << last if last >= 0 else 0
+                    since |= 1 << i
             elif self.keeps_order(op, effects[i]):
                 if last >= 0:
                     before[i] |= 1 << last
-                if self.strict:
-                    before[i] |= since
+                before[i] |= since
                 last, since = i, 0
 
     def keeps_order(self, op: Op, effects: Effects) -> bool:
