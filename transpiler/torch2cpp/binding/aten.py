@@ -6,7 +6,7 @@ given one by one), which are mended here.
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import torch
@@ -16,7 +16,7 @@ from torch2cpp.binding.convert import describe, from_operand, is_scalar, resolve
 from torch2cpp.binding.meta import OpFails, evaluate
 from torch2cpp.binding.shadow import item_hints, shadow_of
 from torch2cpp.binding.special_shapes import special_result
-from torch2cpp.binding.values import AbsVal, Choice, StarRest, Host, ListObj, Meta, Rt, Static, Tensor, Tup
+from torch2cpp.binding.values import AbsVal, Choice, Host, ListObj, Meta, Rt, StarRest, Static, Tensor, Tup
 from torch2cpp.hostir.ops import Operand, TensorOp, Value
 from torch2cpp.hostir.types import FLOAT, INT, ListType, OptionalType, TensorType
 
@@ -34,7 +34,7 @@ class NoOverload(Exception):
     """No overload of the operator takes these arguments."""
 
 
-@lru_cache(maxsize=None)
+@cache
 def overloads(name: str) -> tuple[torch._ops.OpOverload, ...]:
     """The functional and in-place overloads of `aten::name` that return tensors."""
     packet = getattr(torch.ops.aten, name, None)
@@ -52,7 +52,7 @@ def overloads(name: str) -> tuple[torch._ops.OpOverload, ...]:
         writes = any(a.alias_info is not None and a.alias_info.is_write for a in schema.arguments)
         if not writes and not all(r in ("Tensor", "List[Tensor]") for r in returns):
             continue
-        if any("Dimname" in str(a.real_type) for a in schema.arguments) or not returns and not writes:
+        if any("Dimname" in str(a.real_type) for a in schema.arguments) or (not returns and not writes):
             continue
         if not any("Tensor" in str(a.type) for a in schema.arguments) and not returns:
             continue
@@ -92,9 +92,7 @@ def _holds_choice(cx: Context, v: AbsVal) -> bool:
     return any(isinstance(e, Choice) for e in elements(cx, v) or ())
 
 
-def _with_choice(
-    cx: Context, name: str, args: list[AbsVal], kwargs: dict[str, AbsVal], label: str, at: int
-) -> AbsVal:
+def _with_choice(cx: Context, name: str, args: list[AbsVal], kwargs: dict[str, AbsVal], label: str, at: int) -> AbsVal:
     """A sequence argument with an element of several kinds: one call for each kind."""
     from torch2cpp.binding.choices import distribute
 

@@ -111,9 +111,7 @@ def _choice_attribute(cx: Context, choice: Choice, name: str) -> AbsVal:
     if not found:
         raise Missing(f"object has no attribute '{name}'")
     if all(isinstance(p, Native | Bound) or (isinstance(p, Static) and callable(p.value)) for p in found):
-        return Native(
-            name, lambda c, a, k: distribute(c, choice, lambda o: call(c, get_attribute(c, o, name), a, k))
-        )
+        return Native(name, lambda c, a, k: distribute(c, choice, lambda o: call(c, get_attribute(c, o, name), a, k)))
     return distribute(cx, choice, lambda o: get_attribute(cx, o, name))
 
 
@@ -261,9 +259,7 @@ def set_attribute(cx: Context, obj: AbsVal, name: str, value: AbsVal) -> None:
     """`obj.name = value`"""
     o = resolve(cx, obj)
     if isinstance(o, Rt) and isinstance(o.type, OptionalType):
-        o = resolve(
-            cx, held_or_raise(cx, o, AttributeError, f"'NoneType' object has no attribute '{name}'")
-        )
+        o = resolve(cx, held_or_raise(cx, o, AttributeError, f"'NoneType' object has no attribute '{name}'"))
     match o:
         case InstanceObj():
             setter = inspect.getattr_static(o.cls, name, None)

@@ -20,7 +20,6 @@ from torch2cpp.binding import operators
 from torch2cpp.binding.aten import call_aten, elements, scalar_item
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.convert import describe, is_scalar, resolve
-from torch2cpp.binding.values import StarRest
 from torch2cpp.binding.iteration import length_of
 from torch2cpp.binding.values import (
     NONE,
@@ -33,6 +32,7 @@ from torch2cpp.binding.values import (
     Native,
     RangeVal,
     Rt,
+    StarRest,
     Static,
     Tensor,
     Tup,
@@ -202,8 +202,10 @@ def _dict(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
     ref = new_dict(cx, [], cx.site(None))
     if args:
         o = resolve(cx, args[0])
-        mapping = isinstance(o, DictObj) or (isinstance(o, Rt) and isinstance(o.type, DictType)) or (
-            isinstance(o, Static) and isinstance(o.value, dict)
+        mapping = (
+            isinstance(o, DictObj)
+            or (isinstance(o, Rt) and isinstance(o.type, DictType))
+            or (isinstance(o, Static) and isinstance(o.value, dict))
         )
         if mapping:
             dict_update(cx, ref, args[0])

@@ -12,8 +12,8 @@ from typing import Any
 import libcst as cst
 import torch
 
-from torch2cpp.binding.choices import distributes
 from torch2cpp.binding import recursion
+from torch2cpp.binding.choices import distributes
 from torch2cpp.binding.context import CallSite, Context, Frame, Label
 from torch2cpp.binding.control import branch, labelled
 from torch2cpp.binding.convert import describe, resolve
@@ -72,8 +72,6 @@ def _call_choice(cx: Context, choice: Iter, args: list[AbsVal], kwargs: dict[str
     """One of several modules, picked by a run-time index: a branch for each."""
     index: Host = choice.extra
     n = len(choice.parts)
-    from torch2cpp.binding.operators import hints_of
-
     def step(i: int) -> AbsVal:
         if i == n:
             cx.raise_(IndexError, "index out of range" if n else "list index out of range")
@@ -81,7 +79,6 @@ def _call_choice(cx: Context, choice: Iter, args: list[AbsVal], kwargs: dict[str
         here = cx.host("or", cx.host("eq", index.operand, i), cx.host("eq", index.operand, i - n), label="chosen")
         return branch(cx, here, lambda: call(cx, choice.parts[i], args, kwargs), lambda: step(i + 1), "choice", cx.span)
 
-    assert hints_of(index) is not None or index is not None
     return step(0)
 
 
@@ -260,9 +257,7 @@ def run_function(cx: Context, f: Any, names: dict[str, AbsVal], first: AbsVal, l
         cx.frames.pop()
 
 
-def bind_arguments(
-    cx: Context, f: Any, args: list[AbsVal], kwargs: dict[str, AbsVal]
-) -> dict[str, AbsVal]:
+def bind_arguments(cx: Context, f: Any, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> dict[str, AbsVal]:
     """Python's rules for passing arguments; what Python would reject raises TypeError at run time."""
     p = f.node.params
     positional = [x.name.value for x in (*p.posonly_params, *p.params)]
@@ -305,8 +300,8 @@ def _expand_star(
     cx: Context, f: Any, positional: list[str], args: list[AbsVal], kwargs: dict[str, AbsVal]
 ) -> list[AbsVal]:
     """`f(*xs)` with a list of run-time length: as many items as parameters are left without a default."""
-    from torch2cpp.binding.values import StarRest
     from torch2cpp.binding.iteration import unpack
+    from torch2cpp.binding.values import StarRest
 
     if not args or not isinstance(args[-1], StarRest):
         return args

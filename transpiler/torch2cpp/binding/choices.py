@@ -75,9 +75,7 @@ def distributes(f: Callable[Concatenate[Context, P], AbsVal]) -> Callable[Concat
             if isinstance(a, dict):
                 for k, x in a.items():
                     if isinstance(x, Choice):
-                        return distribute(
-                            cx, x, lambda v: run(cx, *args[:i], {**a, k: v}, *args[i + 1 :], **kwargs)
-                        )
+                        return distribute(cx, x, lambda v: run(cx, *args[:i], {**a, k: v}, *args[i + 1 :], **kwargs))
         return f(cx, *args, **kwargs)  # type: ignore[arg-type]
 
     return run  # type: ignore[return-value]

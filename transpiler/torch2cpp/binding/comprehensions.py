@@ -21,7 +21,6 @@ from torch2cpp.binding.optional import narrow, refinements
 from torch2cpp.binding.values import NONE, AbsVal, Host, Iter, ListObj, Rt, Static
 from torch2cpp.binding.variables import local_names, stored_in
 
-
 #: A comprehension over at most this many known items is unrolled.
 MAX_UNROLLED_ITEMS = 32
 

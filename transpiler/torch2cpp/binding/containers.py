@@ -440,9 +440,7 @@ def _rt_list_item(cx: Context, o: Rt, index: AbsVal) -> AbsVal:
     assert isinstance(o.type, ListType)
     bounds = slice_operands(cx, index)
     if bounds is not None:
-        return fresh_rt(
-            cx, "list.slice", o.operand, *bounds, type_=o.type, example=o.example, site=cx.site(None)
-        )
+        return fresh_rt(cx, "list.slice", o.operand, *bounds, type_=o.type, example=o.example, site=cx.site(None))
     if not is_scalar(index):
         cx.refuse("T2C161", f"a list is indexed with {describe(cx, index)}", "index it with an int")
     value = cx.host("list.get", o.operand, operators.scalar_operand(cx, index), type_=o.type.elem)

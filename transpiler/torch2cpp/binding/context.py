@@ -432,6 +432,21 @@ def tensor_type(meta: Meta) -> TensorType:
 
 
 __all__ = [
-    "CallSite", "Context", "Exit", "Facts", "Frame", "Label", "LoopRestart", "Restart", "Terminated",
-    "operand_type", "tensor_type", "Func", "Rt", "Static", "Sym", "cst", "TensorOp",
+    "CallSite",
+    "Context",
+    "Exit",
+    "Facts",
+    "Frame",
+    "Func",
+    "Label",
+    "LoopRestart",
+    "Restart",
+    "Rt",
+    "Static",
+    "Sym",
+    "TensorOp",
+    "Terminated",
+    "cst",
+    "operand_type",
+    "tensor_type",
 ]  # fmt: skip

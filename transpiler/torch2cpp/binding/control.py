@@ -128,9 +128,7 @@ def _follow_on(cx: Context, outer: Block, body: Block, only: Exit) -> AbsVal:
     return only.value
 
 
-def _close_scope(
-    cx: Context, outer: Block, body: Block, label: str, name: str, merged: Merged, span: Span
-) -> None:
+def _close_scope(cx: Context, outer: Block, body: Block, label: str, name: str, merged: Merged, span: Span) -> None:
     """A scope, or nested ifs where every exit ends its path and the nesting stays shallow."""
     if _tail_depth(body.ops, label) <= 2:
         outer.ops.extend(_as_ifs(cx, body.ops, label, merged.results, span))

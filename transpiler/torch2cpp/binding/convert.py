@@ -16,8 +16,8 @@ from torch2cpp.binding.values import (
     AbsVal,
     Bound,
     Choice,
-    Dim,
     DictObj,
+    Dim,
     Func,
     Host,
     InstanceObj,
@@ -400,9 +400,7 @@ def from_operand(cx: Context, value: Value, t: Type | None = None, example: AbsV
             types = t.elems if isinstance(t, TupleType) else tuple(x for _, x in t.fields)
             parts = _parts_of(cx, example, len(types))
             rt = Rt(value, t)
-            elems = tuple(
-                from_operand(cx, tuple_item(cx, rt, i), x, parts[i], (site, i)) for i, x in enumerate(types)
-            )
+            elems = tuple(from_operand(cx, tuple_item(cx, rt, i), x, parts[i], (site, i)) for i, x in enumerate(types))
             if isinstance(t, RecordType):
                 return Rt(value, t) if t.kind == "object" else _record(cx, t, elems, site)
             return Tup(elems) if t.kind == "tuple" else _new_list(cx, elems, site)

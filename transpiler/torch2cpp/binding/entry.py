@@ -16,7 +16,20 @@ from torch2cpp.binding.control import run_path
 from torch2cpp.binding.convert import NoType, describe, to_operand
 from torch2cpp.binding.joins import _inside, type_in
 from torch2cpp.binding.signature import InputSpec, ParamSpec, kinds_of
-from torch2cpp.binding.values import NONE, AbsVal, DictObj, Host, ListObj, Meta, Ref, Rt, State, Static, Tensor, Tup, fresh_id
+from torch2cpp.binding.values import (
+    NONE,
+    AbsVal,
+    DictObj,
+    Host,
+    Meta,
+    Ref,
+    Rt,
+    State,
+    Static,
+    Tensor,
+    Tup,
+    fresh_id,
+)
 from torch2cpp.binding.variables import local_names
 from torch2cpp.diagnostics import Diagnostic, Refused
 from torch2cpp.frontend.source import parse_function
@@ -24,6 +37,8 @@ from torch2cpp.hostir.ops import Block, Return, Value
 from torch2cpp.hostir.program import Function, Param, Program, Struct
 from torch2cpp.hostir.types import (
     NONE as NONE_TYPE,
+)
+from torch2cpp.hostir.types import (
     ListType,
     OptionalType,
     RecordType,

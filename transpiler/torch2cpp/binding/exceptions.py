@@ -246,9 +246,7 @@ def _finish(
     branch(cx, completed.operand, after, lambda: NONE, "else", cx.span)
 
 
-def _handler(
-    cx: Context, h: cst.ExceptHandler, base: State, watched: _Watched
-) -> tuple[Handler, Exit | None]:
+def _handler(cx: Context, h: cst.ExceptHandler, base: State, watched: _Watched) -> tuple[Handler, Exit | None]:
     from torch2cpp.binding.expressions import evaluate
     from torch2cpp.binding.statements import run_body
     from torch2cpp.binding.variables import assign

@@ -280,9 +280,11 @@ def identical(cx: Context, a: AbsVal, b: AbsVal) -> AbsVal:
         if a.operand == b.operand:
             return Static(True)
         return cx.scalar("tensor.is_same", a.operand, b.operand)
-    if isinstance(a, Host) and isinstance(b, Host) or isinstance(a, Static) and isinstance(b, Host) or isinstance(
-        b, Static
-    ) and isinstance(a, Host):
+    if (
+        (isinstance(a, Host) and isinstance(b, Host))
+        or (isinstance(a, Static) and isinstance(b, Host))
+        or (isinstance(b, Static) and isinstance(a, Host))
+    ):
         if {_kind(a), _kind(b)} == {"bool"}:
             return operators.compare(cx, "==", a, b)
         return Static(False) if _kind(a) != _kind(b) else operators.compare(cx, "==", a, b)

@@ -13,7 +13,7 @@ from torch2cpp.binding.control import branch, labelled
 from torch2cpp.binding.expressions import evaluate
 from torch2cpp.binding.iteration import Items, items_of
 from torch2cpp.binding.loops import LoopPlan, run_loop
-from torch2cpp.binding.meta import DEFAULT_HINTS
+from torch2cpp.binding.meta import DEFAULT_HINTS, hints_of
 from torch2cpp.binding.values import NONE, AbsVal, Host, Iter, ScopeObj, Static
 from torch2cpp.binding.variables import iteration_names, set_name
 from torch2cpp.hostir.types import INT
@@ -155,16 +155,14 @@ def _identity(items: Items) -> Callable[[Host], AbsVal]:
     start, step = items.range_[0], items.range_[2].value
 
     def item(index: Host) -> AbsVal:
-        base = operators.hints_of(start) or DEFAULT_HINTS
+        base = hints_of(start) or DEFAULT_HINTS
         index.hints = tuple(b + w * step for w, b in enumerate(base))
         return Host(INT, index.operand, index.hints, index.loops)
 
     return item
 
 
-def _unrolled(
-    cx: Context, items: Items, one: Callable[[AbsVal], None], orelse: Callable[[], None] | None
-) -> None:
+def _unrolled(cx: Context, items: Items, one: Callable[[AbsVal], None], orelse: Callable[[], None] | None) -> None:
     n = items.most if items.most is not None else items.count.value if isinstance(items.count, Static) else 0
     if n > MAX_UNROLL:
         cx.refuse(

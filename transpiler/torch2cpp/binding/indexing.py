@@ -224,9 +224,7 @@ def _select(cx: Context, t: Tensor, dim: int, index: AbsVal, shown: int | None =
     size = t.meta.dims[dim]
     operand: Any = index.value if isinstance(index, Static) else index
     if isinstance(index, Static) and isinstance(size, int) and not -size <= index.value < size:
-        cx.raise_(
-            IndexError, f"index {index.value} is out of bounds for dimension {shown} with size {size}"
-        )
+        cx.raise_(IndexError, f"index {index.value} is out of bounds for dimension {shown} with size {size}")
     if isinstance(index, Static) and isinstance(size, int):
         shown = None
     meta = Meta(t.meta.dtype, tuple(d for i, d in enumerate(t.meta.dims) if i != dim))
@@ -270,7 +268,7 @@ def slice_dim(cx: Context, t: Tensor, dim: int, bounds: list[AbsVal]) -> Tensor:
 
 
 def _bound(cx: Context, b: AbsVal) -> Any:
-    if b is None or isinstance(b, Static) and b.value is None:
+    if b is None or (isinstance(b, Static) and b.value is None):
         return None
     if isinstance(b, Static):
         if isinstance(b.value, torch.Tensor):

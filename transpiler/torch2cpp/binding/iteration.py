@@ -14,7 +14,7 @@ from torch2cpp.binding.context import Context
 from torch2cpp.binding.convert import NoType, describe, from_operand, resolve, to_operand, type_of
 from torch2cpp.binding.growth import note_view
 from torch2cpp.binding.joins import list_type
-from torch2cpp.binding.meta import DEFAULT_HINTS
+from torch2cpp.binding.meta import DEFAULT_HINTS, hints_of
 from torch2cpp.binding.optional import held_or_raise
 from torch2cpp.binding.values import (
     AbsVal,
@@ -307,7 +307,7 @@ def _least(cx: Context, counts: list[Static | Host]) -> Static | Host:
     out = hosts[0]
     for c in [*hosts[1:], *([Static(min(static))] if static else [])]:
         smaller = cx.scalar("min", out.operand, operators.scalar_operand(cx, c))
-        pairs = zip(out.hints or DEFAULT_HINTS, operators.hints_of(c) or DEFAULT_HINTS)
+        pairs = zip(out.hints or DEFAULT_HINTS, hints_of(c) or DEFAULT_HINTS)
         smaller.hints = tuple(min(a, b) for a, b in pairs)
         out = smaller
     return out

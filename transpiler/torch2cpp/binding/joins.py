@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import torch
+
 from torch2cpp.binding.context import Context, Exit, Restart, tensor_type
 from torch2cpp.binding.convert import NoType, describe, is_scalar, resolve, static_type, to_operand, type_of
 from torch2cpp.binding.growth import learn_type
@@ -45,8 +47,6 @@ from torch2cpp.binding.values import (
 )
 from torch2cpp.hostir.ops import Operand, Value
 from torch2cpp.hostir.types import INT, DictType, ListType, OptionalType, ScalarType, Type, join
-
-import torch
 
 Build = Callable[[list[Value]], AbsVal]
 
@@ -298,9 +298,7 @@ class _Merger:
                 self.operands[i].append(_mapped_tag(self.cx, v, [g for g, _ in mine]))
         return result
 
-    def _slot(
-        self, vals: list[AbsVal], members: list[list[tuple[int, Any]]], g: int, t: Type, name: str
-    ) -> Value:
+    def _slot(self, vals: list[AbsVal], members: list[list[tuple[int, Any]]], g: int, t: Type, name: str) -> Value:
         want = OptionalType(t)
         result = self.cx.value(want, name)
         self.results.append(result)
@@ -334,9 +332,9 @@ class _Merger:
             ref = Ref(fresh_id())
             self.heap[ref.id] = RtObj(merged, objs[0].site)
             return ref
-        if all(isinstance(o, ListObj) for o in objs) and (
-            shared or len({len(o.elems) for o in objs}) > 1
-        ) or (any(isinstance(o, RtObj) for o in objs) and all(isinstance(o, ListObj | RtObj) for o in objs)):
+        if (all(isinstance(o, ListObj) for o in objs) and (shared or len({len(o.elems) for o in objs}) > 1)) or (
+            any(isinstance(o, RtObj) for o in objs) and all(isinstance(o, ListObj | RtObj) for o in objs)
+        ):
             for e, o in zip(self.incoming, objs):
                 if isinstance(o, ListObj):
                     widen_list(self.cx, e.state, o, None)
@@ -403,9 +401,7 @@ class _Merger:
                 known = len(present) == len(heaps) and all(_same(o, present[0]) for o in present)
                 if known and not self._inner_attribute(present[0]):
                     self.heap[key] = present[0]
-            elif len(present) < len(heaps):
-                self.heap[key] = present[0]
-            elif all(o is present[0] for o in present) and not self._inner(present[0]):
+            elif len(present) < len(heaps) or (all(o is present[0] for o in present) and not self._inner(present[0])):
                 self.heap[key] = present[0]
             elif key in reachable:
                 self._heap_object(key, present)

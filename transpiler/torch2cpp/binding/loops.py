@@ -153,5 +153,3 @@ def _forget(cx: Context, path: Exit, names: frozenset[str]) -> None:
     if names & scope.names.keys():
         kept = {n: v for n, v in scope.names.items() if n not in names}
         path.state.heap[cx.frame.scope] = ScopeObj(kept, scope.parent)
-
-

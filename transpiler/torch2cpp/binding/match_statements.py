@@ -72,9 +72,7 @@ def _body(cx: Context, case: cst.MatchCase, captures: Captures) -> None:
     run_body(cx, case.body)
 
 
-def _guarded(
-    cx: Context, subject: AbsVal, case: cst.MatchCase, captures: Captures, rest: list[cst.MatchCase]
-) -> None:
+def _guarded(cx: Context, subject: AbsVal, case: cst.MatchCase, captures: Captures, rest: list[cst.MatchCase]) -> None:
     """A pattern that fits for sure: only its guard decides."""
     for name, v in captures.items():
         assign(cx, name, use(cx, v))
@@ -261,9 +259,7 @@ def _match_sequence(cx: Context, patterns: list[Any], v: AbsVal, fail: Label) ->
     return captures
 
 
-def _match_run_time_list(
-    cx: Context, patterns: list[Any], v: AbsVal, o: Rt, star: int | None, fail: Label
-) -> Captures:
+def _match_run_time_list(cx: Context, patterns: list[Any], v: AbsVal, o: Rt, star: int | None, fail: Label) -> Captures:
     from torch2cpp.binding.expressions import make_slice
 
     least = len(patterns) - (star is not None)

@@ -141,8 +141,6 @@ def _probe(call: Callable[..., Any], args: Any, kwargs: Any, key: Any, outs: dic
             outs[WORLDS + len(outs)] = out
 
 
-
-
 def _search(call: Callable[..., Any], args: Any, kwargs: Any, key: Any) -> dict[int, Any]:
     """Sizes the operation takes, where those of the sample worlds do not belong together.
 

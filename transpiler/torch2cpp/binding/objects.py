@@ -11,7 +11,7 @@ from typing import Any
 from torch2cpp.binding.choices import distributes
 from torch2cpp.binding.context import Context, Restart, struct_name
 from torch2cpp.binding.control import branch
-from torch2cpp.binding.convert import NoType, SCALARS, describe, resolve, type_of
+from torch2cpp.binding.convert import SCALARS, NoType, describe, resolve, type_of
 from torch2cpp.binding.values import (
     AbsVal,
     DictObj,
@@ -49,7 +49,7 @@ def instantiate(cx: Context, cls: type, args: list[AbsVal], kwargs: dict[str, Ab
     else:
         ref = Ref(fresh_id())
         cx.state.heap[ref.id] = InstanceObj(cls, {}, cx.site(None))
-    if dataclasses.is_dataclass(cls) and not isinstance(cls.__dict__.get("__init__"), types.FunctionType) or (
+    if (dataclasses.is_dataclass(cls) and not isinstance(cls.__dict__.get("__init__"), types.FunctionType)) or (
         dataclasses.is_dataclass(cls) and _generated_init(cls)
     ):
         _dataclass_init(cx, ref, cls, args, kwargs)

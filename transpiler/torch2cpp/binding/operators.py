@@ -428,9 +428,7 @@ def _rt_truth(cx: Context, v: Rt) -> Static | Host:
             missing = is_none(cx, v)
             if isinstance(missing, Static):
                 return Static(False) if missing.value else truth(cx, held(cx, v))
-            out = branch(
-                cx, missing.operand, lambda: Static(False), lambda: truth(cx, held(cx, v)), "truth", cx.span
-            )
+            out = branch(cx, missing.operand, lambda: Static(False), lambda: truth(cx, held(cx, v)), "truth", cx.span)
             assert isinstance(out, Static | Host)
             return out
         case StructType():

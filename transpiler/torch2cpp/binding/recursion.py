@@ -74,7 +74,7 @@ def _shape(cx: Context, f: Any, names: dict[str, AbsVal]) -> _Shape:
     key: list[Any] = []
     for n, v in names.items():
         o = resolve(cx, v)
-        if isinstance(o, Static) and not _is_data(o.value) or isinstance(o, Func | Native | Bound):
+        if (isinstance(o, Static) and not _is_data(o.value)) or isinstance(o, Func | Native | Bound):
             static[n] = v
             key.append((n, _identity(o)))
         else:

@@ -155,4 +155,3 @@ def _equal_dicts(cx: Context, a: AbsVal, b: AbsVal, x: AbsVal, y: AbsVal) -> Abs
 
 def _keys(o: AbsVal) -> list[Any]:
     return list(o.items) if isinstance(o, DictObj) else list(o.value)
-

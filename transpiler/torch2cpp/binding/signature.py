@@ -74,7 +74,9 @@ class Sizes:
         return self.known[key]
 
 
-def bound_examples(function: Any, examples: list[Any], skip_self: bool) -> tuple[inspect.Signature, list[dict[str, Any]]]:
+def bound_examples(
+    function: Any, examples: list[Any], skip_self: bool
+) -> tuple[inspect.Signature, list[dict[str, Any]]]:
     """Each example as parameter name -> value, defaults filled in. Raises SignatureError."""
     signature = inspect.signature(function)
     if skip_self:
@@ -182,7 +184,9 @@ def _scalar(path: str, values: list[Any]) -> InputSpec:
     if kinds == {int, float}:
         return InputSpec(SCALARS[float])
     if len(kinds) > 1:
-        raise SignatureError(f"input {path!r} is {' and '.join(sorted(k.__name__ for k in kinds))} in different examples")
+        raise SignatureError(
+            f"input {path!r} is {' and '.join(sorted(k.__name__ for k in kinds))} in different examples"
+        )
     return InputSpec(SCALARS[kinds.pop()])
 
 
@@ -273,9 +277,7 @@ def varying_dims(bound: list[dict[str, Any]]) -> set[tuple[str, int]]:
     for example in bound:
         for name, value in example.items():
             visit(name, value)
-    return {
-        (path, i) for (path, rank), shapes in seen.items() for i in range(rank) if len({s[i] for s in shapes}) > 1
-    }
+    return {(path, i) for (path, rank), shapes in seen.items() for i in range(rank) if len({s[i] for s in shapes}) > 1}
 
 
 def kinds_of(

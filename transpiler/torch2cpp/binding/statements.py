@@ -11,8 +11,8 @@ import torch
 from torch2cpp.binding import operators
 from torch2cpp.binding.aten import call_aten
 from torch2cpp.binding.attributes import delete_attribute, get_attribute, set_attribute
-from torch2cpp.binding.container_operators import inplace_binary
 from torch2cpp.binding.choices import distribute
+from torch2cpp.binding.container_operators import inplace_binary
 from torch2cpp.binding.containers import delete_item, get_item, set_item
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.control import branch

@@ -62,7 +62,5 @@ def method(cx: Context, o: Rt, name: str) -> Native | None:
         case "values":
             return Native(name, lambda c, a, k: Iter("list", tuple(value_of(c, x) for x in keys)))
         case "items":
-            return Native(
-                name, lambda c, a, k: Iter("list", tuple(Tup((Static(x), value_of(c, x))) for x in keys))
-            )
+            return Native(name, lambda c, a, k: Iter("list", tuple(Tup((Static(x), value_of(c, x))) for x in keys)))
     return None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable
-from typing import Any
 
 import torch
 
@@ -124,7 +123,14 @@ def _property(cx: Context, t: Tensor, name: str) -> AbsVal | None:
         case "is_leaf":
             return Static(True)
         case (
-            "is_cuda" | "is_quantized" | "is_sparse" | "is_mps" | "is_meta" | "is_nested" | "is_xpu" | "is_mkldnn"
+            "is_cuda"
+            | "is_quantized"
+            | "is_sparse"
+            | "is_mps"
+            | "is_meta"
+            | "is_nested"
+            | "is_xpu"
+            | "is_mkldnn"
             | "is_sparse_csr"
         ):
             return Static(False)

@@ -45,9 +45,11 @@ def torch_handler(value: Any) -> Handler | None:
 def _builtin_name(value: Any) -> str | None:
     owner = getattr(value, "__self__", None)
     module = getattr(value, "__module__", "") or ""
-    from_torch = module.startswith("torch") or (
-        isinstance(owner, type | types.ModuleType) and "torch" in getattr(owner, "__module__", "") + owner.__name__
-    ) or getattr(value, "__objclass__", None) in (torch.Tensor, torch._C.TensorBase)
+    from_torch = (
+        module.startswith("torch")
+        or (isinstance(owner, type | types.ModuleType) and "torch" in getattr(owner, "__module__", "") + owner.__name__)
+        or getattr(value, "__objclass__", None) in (torch.Tensor, torch._C.TensorBase)
+    )
     name = getattr(value, "__name__", "")
     return name if from_torch and name else None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import libcst as cst
@@ -127,7 +127,7 @@ def _find(node: cst.CSTNode, kind: type) -> list[Any]:
     return found
 
 
-@lru_cache(maxsize=None)
+@cache
 def local_names(node: cst.FunctionDef | cst.Lambda) -> frozenset[str]:
     """The names that are local to a function: its parameters and what it assigns."""
     visitor = _LocalNames()
@@ -141,7 +141,7 @@ def local_names(node: cst.FunctionDef | cst.Lambda) -> frozenset[str]:
     return frozenset(visitor.stored - visitor.elsewhere)
 
 
-@lru_cache(maxsize=None)
+@cache
 def stored_in(node: cst.CSTNode) -> frozenset[str]:
     """Names assigned somewhere in a statement."""
     visitor = _LocalNames()
@@ -149,12 +149,12 @@ def stored_in(node: cst.CSTNode) -> frozenset[str]:
     return frozenset(visitor.stored)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _occurrences(node: cst.CSTNode) -> tuple[str, ...]:
     return tuple(n.value for n in _find(node, cst.Name))
 
 
-@lru_cache(maxsize=None)
+@cache
 def iteration_names(loop: cst.For | cst.While, function: cst.CSTNode) -> frozenset[str]:
     """Names of a loop's body that are assigned first in each iteration and used nowhere else.
 
@@ -194,9 +194,7 @@ def _binds(target: cst.CSTNode, name: str) -> bool:
     if isinstance(target, cst.Name):
         return target.value == name
     if isinstance(target, cst.Tuple | cst.List):
-        return all(
-            _binds(e.value, name) or name not in _occurrences(e.value) for e in target.elements
-        )
+        return all(_binds(e.value, name) or name not in _occurrences(e.value) for e in target.elements)
     return False
 
 

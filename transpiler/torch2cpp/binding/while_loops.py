@@ -80,7 +80,7 @@ def _loop(cx: Context, node: cst.While, key: object, broken: Label, exhausted: L
 
 def _may_unroll(cx: Context, node: cst.While) -> bool:
     """Whether the condition is static on entry and not just `True`: then its iterations may be known."""
-    if isinstance(node.test, cst.Name) and node.test.value == "True" or isinstance(node.test, cst.Integer):
+    if (isinstance(node.test, cst.Name) and node.test.value == "True") or isinstance(node.test, cst.Integer):
         return False
     probe = cx.probe(lambda: condition(cx, node.test))
     return isinstance(probe, Static)

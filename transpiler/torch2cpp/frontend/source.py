@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import types
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +39,6 @@ class Source:
             pos.end.column + 1,
         )
 
-
     def place(self, node: cst.CSTNode, caller: Span) -> Span:
         """The place of a node for the reader: inside torch's own files, where the user's code called them."""
         return caller if _is_torch(self.file) and not _is_torch(caller.file) and caller != NOWHERE else self.span(node)
@@ -66,12 +65,12 @@ def _parse(text: str, file: str, shift: int) -> tuple[cst.Module, Source]:
     return wrapper.module, Source(file, shift, dict(wrapper.resolve(PositionProvider)))
 
 
-@lru_cache(maxsize=None)
+@cache
 def _parsed_file(file: str) -> tuple[cst.Module, Source]:
     return _parse(Path(file).read_text(encoding="utf-8"), file, 0)
 
 
-@lru_cache(maxsize=None)
+@cache
 def parse_function(fn: types.FunctionType) -> ParsedFunction:
     """The tree of a plain Python function or lambda.
 
@@ -90,9 +89,7 @@ def parse_function(fn: types.FunctionType) -> ParsedFunction:
         return _find_lambda(fn)
     indented = lines[0][:1] in " \t"
     text = "".join(lines)
-    module, source = _parse(
-        f"if True:\n{text}" if indented else text, file, first - 2 if indented else first - 1
-    )
+    module, source = _parse(f"if True:\n{text}" if indented else text, file, first - 2 if indented else first - 1)
     statement: Any = module.body[0]
     if indented:
         statement = statement.body.body[0]

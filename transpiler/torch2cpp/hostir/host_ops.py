@@ -76,7 +76,7 @@ def _row(
     evaluate: Callable[..., Any],
     cpp: str,
     effect: Effect,
-    result: Type | None | Callable[..., Type | None],
+    result: Type | Callable[..., Type | None] | None,
     promote: bool = False,
 ) -> None:
     rule = result if callable(result) else (lambda *_: result)
@@ -97,7 +97,6 @@ def _checked(f: Callable[..., Any]) -> Callable[..., Any]:
 def _numeric(*types: Type) -> Type:
     """float if any operand is, else int (bool counts as int)."""
     return FLOAT if FLOAT in types else INT
-
 
 
 def _bitwise(a: Type, b: Type) -> Type:

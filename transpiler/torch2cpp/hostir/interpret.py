@@ -42,7 +42,7 @@ from torch2cpp.hostir.ops import (
 )
 from torch2cpp.hostir.program import REQUIRED, Function, Param, Program, Region
 from torch2cpp.hostir.pyerror import IrFault, PyError, from_exception
-from torch2cpp.hostir.pyvalues import tagged, to_internal, to_python
+from torch2cpp.hostir.pyvalues import to_internal, to_python
 from torch2cpp.hostir.types import FLOAT, INT, ListType, Type
 
 #: How a block ended: its terminator and the values that one hands on.

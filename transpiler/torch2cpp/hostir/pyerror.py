@@ -7,7 +7,7 @@ from typing import final
 from torch2cpp.spans import Span
 
 
-class IrFault(Exception):  # noqa: N818
+class IrFault(Exception):
     """The program itself is malformed, or the interpreter is wrong: never the user's exception."""
 
 

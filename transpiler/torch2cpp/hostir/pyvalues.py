@@ -287,7 +287,9 @@ def holds(value: Any, type_: Type) -> bool:
             names = [k for k, _ in type_.fields]
             return isinstance(value, dict) and list(value) == names and all(holds(value[k], t) for k, t in type_.fields)
         case ListType():
-            return isinstance(value, tuple if type_.kind == "tuple" else list) and all(holds(v, type_.elem) for v in value)
+            return isinstance(value, tuple if type_.kind == "tuple" else list) and all(
+                holds(v, type_.elem) for v in value
+            )
         case DictType():
             return isinstance(value, dict) and all(
                 holds(k, type_.key) and holds(v, type_.value) for k, v in value.items()

@@ -227,7 +227,9 @@ def join(a: Type, b: Type) -> Type | None:
         case ListType(), ListType() if a.kind == b.kind:
             elem = join(a.elem, b.elem)
             return None if elem is None else ListType(elem, a.kind)
-        case (TupleType(), ListType()) | (ListType(), TupleType()) if a.kind == b.kind == "tuple":
+        case TupleType(), ListType() if a.kind == b.kind == "tuple":
+            return _varying_tuple(a, b)
+        case ListType(), TupleType() if a.kind == b.kind == "tuple":
             return _varying_tuple(a, b)
         case TupleType(), TupleType() if a.kind == b.kind == "tuple" and len(a.elems) != len(b.elems):
             return _varying_tuple(a, b)

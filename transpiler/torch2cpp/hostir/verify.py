@@ -35,9 +35,9 @@ from torch2cpp.hostir.ops import (
     Value,
     WeightRef,
     Yield,
+    falls_through,
     leaves,
     operands,
-    falls_through,
     results,
     values_in,
 )
