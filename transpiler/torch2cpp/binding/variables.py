@@ -315,6 +315,9 @@ def _rename(cx: Context, value: AbsVal, name: str) -> None:
     if isinstance(value, Ref):
         held = cx.state.heap.get(value.id)
         value = held.value if isinstance(held, RtObj) else value
+    if isinstance(value, Ref):
+        obj = cx.state.heap.get(value.id)
+        value = obj.value if isinstance(obj, RtObj) else value
     operand = getattr(value, "operand", None)
     if isinstance(operand, Value) and operand.id not in cx.named:
         cx.named.add(operand.id)
