@@ -198,6 +198,56 @@ def test_find_package(built: Built, tmp_path: Path):
     assert use_from_cpp(tmp_path / "user", found, f"-DCMAKE_PREFIX_PATH={tmp_path / 'installed'}") == "src\n"
 
 
+C_PROGRAM = """
+#include <greedy_decoder/greedy_decoder_c.h>
+#include <stdio.h>
+
+int main(void) {
+  const int64_t sizes[2] = {2, 3};
+  const int64_t src[6] = {5, 7, 1, 2, 9, 4};
+  const int64_t* got_sizes;
+  const void* data;
+  const char* dtype;
+  int64_t rank;
+  greedy_decoder_model* model = greedy_decoder_create(NULL);
+  greedy_decoder_values* in = greedy_decoder_values_create();
+  greedy_decoder_values_set(in, "src", "int64", 2, sizes, src);
+  greedy_decoder_values_set_text(in, "limit", "3");
+  greedy_decoder_values* out = greedy_decoder_call(model, "forward", in);
+  greedy_decoder_values_get(out, "out", &dtype, &rank, &got_sizes, &data);
+  printf("%s %d %d:", dtype, (int)got_sizes[0], (int)got_sizes[1]);
+  for (int i = 0; i < 6; ++i) printf(" %d", (int)((const int64_t*)data)[i]);
+  greedy_decoder_values_set(in, "src", "int64", 1, sizes, src);
+  out = greedy_decoder_call(model, "forward", in) ? in : out;
+  printf("\\n%s\\n", greedy_decoder_last_error());
+  greedy_decoder_values_destroy(in);
+  greedy_decoder_values_destroy(out);
+  greedy_decoder_destroy(model);
+}
+"""
+
+
+def test_c_interface(built: Built, tmp_path: Path):
+    (tmp_path / "main.c").write_text(C_PROGRAM)
+    (tmp_path / "CMakeLists.txt").write_text(
+        """cmake_minimum_required(VERSION 3.25)
+project(user LANGUAGES C CXX)
+find_package(greedy_decoder REQUIRED)
+add_executable(user main.c)
+target_link_libraries(user PRIVATE greedy_decoder::greedy_decoder_c)
+set_target_properties(user PROPERTIES LINKER_LANGUAGE CXX)
+"""
+    )
+    run(cmake(), "--install", built.folder, "--prefix", tmp_path / "installed")
+    run(cmake(), "-S", tmp_path, "-B", tmp_path / "build", "-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={ninja()}",
+        f"-DTORCH2CPP_TORCH={torch_folder()}", f"-DCMAKE_PREFIX_PATH={tmp_path / 'installed'}")  # fmt: skip
+    run(cmake(), "--build", tmp_path / "build", "-j1")
+    tokens = " ".join(map(str, python_result(SRC, 3).flatten().tolist()))
+    first, second = run(tmp_path / "build/user").splitlines()
+    assert first == f"int64 2 3: {tokens}"
+    assert second == ("input 'src': expected int64 [?, ?], got int64 [2]")
+
+
 def test_add_subdirectory(built: Built, tmp_path: Path):
     from torch2cpp.toolchain import launcher
 

@@ -139,24 +139,6 @@ const Entry& find_entry(const Program& program, const std::string& name) {
   throw UsageError("there is no entry " + name);
 }
 
-// Calls the entry; where it has variants for several kinds of input, the first that takes these.
-Flat call_entry(const Program& program, const Entry& entry, const Flat& inputs) {
-  std::vector<const Entry*> variants;
-  for (const Entry& each : program.entries) {
-    if (each.name == entry.name) {
-      variants.push_back(&each);
-    }
-  }
-  for (std::size_t i = 0; i + 1 < variants.size(); ++i) {
-    try {
-      return variants[i]->call(inputs);
-    } catch (const InputError&) {
-      continue;
-    }
-  }
-  return variants.back()->call(inputs);
-}
-
 std::string printed(const Tensor& tensor) {
   std::ostringstream out;
   out << dtype_name(tensor.scalar_type()) << " " << shape_text(sizes(tensor));
@@ -184,7 +166,7 @@ void print_times(std::vector<double> times) {
 // Calls the entry; the time it took, in microseconds, is added to `times`.
 Flat timed_call(const Program& program, const Entry& entry, const Flat& inputs, std::vector<double>& times) {
   const auto start = std::chrono::steady_clock::now();
-  Flat results = call_entry(program, entry, inputs);
+  Flat results = call(program, entry.name, inputs);
   times.push_back(std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count());
   return results;
 }
@@ -264,7 +246,7 @@ int run_golden(const Program& program, const Arguments& arguments) {
     add_file("", (folder / input).string(), inputs);
     std::string found;
     try {
-      const Flat got = call_entry(program, find_entry(program, entry_name), inputs);
+      const Flat got = call(program, entry_name, inputs);
       if (output.ends_with(".error.txt")) {
         found = "a result where Python raised " + read_file((folder / output).string());
       } else {

@@ -69,6 +69,13 @@ def test_other_flags_are_compiled(folder: Folder):
     assert folder.kept() == 2
 
 
+def test_a_definition_that_names_the_folder_is_no_longer_shared(folder: Folder, tmp_path: Path):
+    folder.compile(f"-DFOLDER={folder.root}")
+    other = Folder(tmp_path / "two", folder.cache)
+    other.compile(f"-DFOLDER={other.root}")
+    assert other.kept() == 2
+
+
 def test_errors_come_through(folder: Folder):
     folder.write("src/a.cpp", "int main( {\n")
     with pytest.raises(subprocess.CalledProcessError):

@@ -72,6 +72,7 @@ def build(
         "TORCH2CPP_PYTHON": "ON" if python else "OFF",
         "TORCH2CPP_WARNINGS": "ON" if warnings else "OFF",
         f"{name.upper()}_RUNNER": "ON" if runner else "OFF",
+        f"{name.upper()}_C_API": "ON" if runner else "OFF",
     }
     if python:
         settings |= {"pybind11_DIR": pybind11.get_cmake_dir(), "Python3_EXECUTABLE": sys.executable}

@@ -58,7 +58,8 @@ def _key(command: list[str], source: str, root: str) -> str:
     skip = False
     for word in command[1:]:
         if not skip and word not in _OUTPUTS and word != source:
-            words.append(word.replace(root, "$ROOT"))
+            # What a definition says gets into the object; where a header lies does not.
+            words.append(word if word.startswith("-D") else word.replace(root, "$ROOT"))
         skip = word in _OUTPUTS
     digest = hashlib.sha256("\0".join([_compiler(command[0]), *words]).encode())
     with open(source, "rb") as file:
