@@ -76,7 +76,9 @@ class Writer:
         """Some operations; what they define is added to the scope."""
         for _ in range(self.rnd.randint(1, max(1, size))):
             if depth and self.rnd.random() < 0.2:
-                self.rnd.choice([self.if_, self.if_, self.for_, self.while_, self.scope, self.try_])(s, size, depth - 1)
+                self.rnd.choice([self.if_, self.if_, self.kinds, self.for_, self.while_, self.scope, self.try_])(
+                    s, size, depth - 1
+                )
             else:
                 self.simple(s)
 
@@ -262,6 +264,29 @@ class Writer:
     def if_(self, s: Scope, size: int, depth: int) -> None:
         then, orelse = self.arm(s.inner(), size, depth), self.arm(s.inner(), size, depth)
         row, number = self.b.if_(self.rnd.choice([*s.bools, *s.bools, True, False]), then, orelse, [ROW, INT])
+        s.rows.append(row)
+        s.ints.append(number)
+
+    def kinds(self, s: Scope, size: int, depth: int) -> None:
+        """A branch that only notes which way it went, and another that asks for it later."""
+        b = self.b
+        one, other = self.rnd.choice([(0, 1), (1, 0), (True, False), (False, True), (2, 2)])
+        type_ = BOOL if isinstance(one, bool) else INT
+        cond = self.rnd.choice(s.bools)
+        with b.block() as then:
+            b.yield_(one, self.row(s))
+        with b.block() as orelse:
+            self.simple(s.inner())
+            b.yield_(other, self.row(s))
+        kind, row = b.if_(cond, then, orelse, [type_, ROW])
+        s.rows.append(row)
+        if type_ == BOOL:
+            test = self.rnd.choice([kind, b.host("not", kind)])
+        else:
+            test = b.host("eq", kind, self.rnd.choice([0, 1, 2]))
+        s.bools.append(self.rnd.choice([test, cond]))
+        then, orelse = self.arm(s.inner(), size, depth), self.arm(s.inner(), size, depth)
+        row, number = b.if_(s.bools[-1], then, orelse, [ROW, INT])
         s.rows.append(row)
         s.ints.append(number)
 

@@ -15,6 +15,7 @@ from torch2cpp.passes.fold_constants import fold_constants
 from torch2cpp.passes.form_regions import form_regions
 from torch2cpp.passes.forward_copies import forward_copies
 from torch2cpp.passes.inline_scopes import inline_scopes
+from torch2cpp.passes.merge_branches import merge_branches
 from torch2cpp.passes.share_values import share_values
 from torch2cpp.passes.simplify import simplify
 
@@ -149,6 +150,66 @@ def test_values_that_branches_hand_on():
         "-> r: int",
         "return (x, r, 7)",
     ]
+
+
+def test_branches_that_choose_between_constants():
+    b = Builder()
+    flag = b.param("flag", BOOL)
+    with b.block() as then:
+        b.yield_(0, True, False)
+    with b.block() as orelse:
+        b.yield_(1, False, True)
+    kind, yes, no = b.if_(flag, then, orelse, [INT, BOOL, BOOL])
+    tests = [b.host("eq", kind, 0), b.host("eq", kind, 1), b.host("eq", kind, 2), b.host("not", no), yes]
+    b.return_(tuple(tests))
+    assert after(simplify, b, TupleType((BOOL,) * 5)) == ["h: bool = not(flag)", "return (flag, h, False, flag, flag)"]
+
+
+def test_branches_on_one_condition_are_joined():
+    b = Builder()
+    x, flag = b.param("x", ROW), b.param("flag", BOOL)
+    with b.block() as then:
+        b.do("print", "first")
+        b.yield_(1)
+    with b.block() as orelse:
+        b.return_((0, x))
+    (k,) = b.if_(flag, then, orelse, [INT])
+    n = b.host("tensor.size", x, 0, name="n")
+    with b.block() as then:
+        b.yield_(b.host("add", k, n), b.tensor(aten.relu.default, x, name="y"))
+    with b.block() as orelse:
+        b.yield_(0, x)
+    m, z = b.if_(flag, then, orelse, [INT, ROW])
+    b.return_((b.host("mul", k, m), z))
+    assert after(merge_branches, b, TupleType((INT, ROW))) == [
+        "n: int = tensor.size(x, 0)",
+        "if flag",
+        "print('first')",
+        "h: int = add(1, n)",
+        "y: float32[?] = aten.relu.default(x)",
+        "yield 1, h, y",
+        "else",
+        "return (0, x)",
+        "-> r: int, r.1: int, r.2: float32[?]",
+        "h.1: int = mul(r, r.1)",
+        "return (h.1, r.2)",
+    ]
+
+
+def test_branches_with_effects_in_between_are_not_joined():
+    b = Builder()
+    flag = b.param("flag", BOOL)
+    for text in ("a", "b"):
+        with b.block() as then:
+            b.do("print", text)
+            b.yield_()
+        with b.block() as orelse:
+            b.yield_()
+        b.if_(flag, then, orelse, [])
+        b.do("print", "between")
+    b.return_(0)
+    program = merge_branches(b.program(INT))
+    assert sum(isinstance(op, If) for op in program.entries["forward"].body.ops) == 2
 
 
 def test_values_that_loops_hand_on():

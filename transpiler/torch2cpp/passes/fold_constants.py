@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, final
 
 from torch2cpp.hostir.host_ops import TABLE
@@ -64,6 +65,8 @@ class _Folder(Rewriter):
         super().__init__()
         #: Whether sizes may change in place; then those given when a tensor is made do not last.
         self.resizes = resizes
+        #: For a value that is one of two constants: the condition, and the constant of each arm.
+        self.choices: dict[Value, tuple[Value, Operand, Operand]] = {}
         #: The sizes a tensor was made with.
         self.sizes: dict[Value, Sequence[Operand]] = {}
 
@@ -72,10 +75,14 @@ class _Folder(Rewriter):
             case TensorOp():
                 self.note_sizes(op)
             case HostOp() if op.result is not None:
-                found, value = self.given_size(op) or _folded(op)
+                found, value = self.given_size(op) or self.chosen(op) or _folded(op)
+                if isinstance(value, HostOp):
+                    return [value]
                 if found:
                     self.known[op.result] = value
                     return []
+            case If() if isinstance(op.cond, Value):
+                return self.choice(op)
             case If() if isinstance(op.cond, bool):
                 arm = self.block(op.then if op.cond else op.orelse)
                 last = arm.ops[-1]
@@ -86,6 +93,39 @@ class _Folder(Rewriter):
             case _:
                 pass
         return super().visit(op)
+
+    def choice(self, op: If) -> list[Op]:
+        """A branch; where it chooses between the two truth values, the condition itself stands for the result."""
+        then, orelse = self.block(op.then), self.block(op.orelse)
+        made = replace(op, then=then, orelse=orelse)
+        yes, no = then.ops[-1], orelse.ops[-1]
+        if isinstance(yes, Yield) and isinstance(no, Yield):
+            for result, a, b in zip(op.results, yes.values, no.values, strict=True):
+                if type(a) is type(b) and type(a) in (bool, int):
+                    self.choices[result] = (op.cond, a, b)
+                    if (a, b) == (True, False) and type(a) is bool:
+                        self.known[result] = op.cond
+        return [made]
+
+    def chosen(self, op: HostOp) -> tuple[bool, Operand] | None:
+        """A test of which arm's constant a value is: the condition, or its negation as an operation."""
+        if op.name == "not" and isinstance(op.args[0], Value) and op.args[0] in self.choices:
+            cond, a, b = self.choices[op.args[0]]
+            given: Operand = False
+        elif op.name == "eq" and isinstance(op.args[0], Value) and op.args[0] in self.choices:
+            cond, a, b = self.choices[op.args[0]]
+            given = op.args[1]
+        else:
+            return None
+        if type(given) is not type(a):
+            return None
+        match a == given, b == given:
+            case True, False:
+                return True, cond
+            case False, True:
+                return False, replace(op, name="not", args=(cond,))
+            case both, _:
+                return True, both
 
     def note_sizes(self, op: TensorOp) -> None:
         """Remembers the sizes that a tensor is made with."""

@@ -8,12 +8,14 @@ from torch2cpp.passes.drop_dead import drop_dead
 from torch2cpp.passes.fold_constants import fold_constants
 from torch2cpp.passes.forward_copies import forward_copies
 from torch2cpp.passes.inline_scopes import inline_scopes
+from torch2cpp.passes.merge_branches import merge_branches
 from torch2cpp.passes.rebuild import all_ops
 from torch2cpp.passes.share_values import share_values
 
 #: In this order: constants decide branches, which leaves scopes with one way out, whose values are
-#: handed on; then operations repeat that stood apart before, and what they fed is dead.
-STEPS = (fold_constants, inline_scopes, forward_copies, share_values, drop_dead)
+#: handed on, and branches that test the same; then operations repeat that stood apart before, and
+#: what they fed is dead.
+STEPS = (fold_constants, inline_scopes, forward_copies, merge_branches, share_values, drop_dead)
 #: Each round makes the program smaller; so many are enough for any nesting seen.
 _ROUNDS = 20
 
