@@ -2,34 +2,22 @@
 
 from __future__ import annotations
 
-import importlib
 import json
-import sys
 
 import pytest
 
 from branch_coverage import Trace, missed
-from model_files import ROOT, load_model_file, run_eager, same_decisions_when_jittered
-
-ZOO = ROOT / "examples/zoo"
-sys.path.append(str(ZOO))
-recorder = importlib.import_module("record_spread")
-#: Functions that only training or calibration calls.
-NOT_DEPLOYED = {"only_output", "forward_full", "initialize_weights"}
+from model_files import load_model_file, run_eager, same_decisions_when_jittered
+from zoo_files import NETWORKS, ZOO, images_of, recorder
 
 
-def images_of(name: str) -> int:
-    """How many of the hundred inputs the slower checks take."""
-    return 6 if name in recorder.CAPTIONERS else 100
-
-
-@pytest.mark.parametrize("name", recorder.NETWORKS)
+@pytest.mark.parametrize("name", NETWORKS)
 def test_spread_is_the_recorded_one(name: str) -> None:
     recorded = json.loads((ZOO / "spread.json").read_text())
     assert recorder.spread(name) == recorded[name]
 
 
-@pytest.mark.parametrize("name", recorder.NETWORKS)
+@pytest.mark.parametrize("name", NETWORKS)
 def test_inputs_reach_every_line(name: str) -> None:
     file = load_model_file(ZOO / f"{name}.py")
     inputs = file.make_inputs()[: images_of(name)]
@@ -38,7 +26,7 @@ def test_inputs_reach_every_line(name: str) -> None:
     assert [str(m) for m in missed(trace) if m.what == "never runs"] == []
 
 
-@pytest.mark.parametrize("name", recorder.NETWORKS)
+@pytest.mark.parametrize("name", NETWORKS)
 def test_no_decision_is_near_its_threshold(name: str) -> None:
     file = load_model_file(ZOO / f"{name}.py")
     assert same_decisions_when_jittered(file, file.make_inputs()[: images_of(name)], size=1e-6)
