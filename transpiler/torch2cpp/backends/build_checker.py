@@ -9,6 +9,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import torch
@@ -17,7 +18,7 @@ from torch2cpp.backends.interface import Interface
 from torch2cpp.backends.protocol import Unit
 from torch2cpp.emit.environment import render, shipped
 from torch2cpp.toolchain import launcher
-from torch2cpp.toolchain.tools import compiler
+from torch2cpp.toolchain.tools import compiler, jobs
 
 #: As the emitted project's release build compiles (templates/project/CMakeLists.txt.j2).
 FLAGS = ("-O2", "-DNDEBUG", "-std=c++20", "-fPIC", "-fvisibility=hidden", "-fvisibility-inlines-hidden")
@@ -52,13 +53,14 @@ def build_checker(
     main = folder / "check_regions.cpp"
     compiled = "src/regions/aoti_border.h" in sources
     main.write_text(render("regions/check_main.cpp.j2", regions=interfaces, compiled=compiled), encoding="utf-8")
-    objects = [_compile(folder / u.path, u, folder, cache) for u in units]
-    objects.append(_compile(main, Unit(main.name), folder, cache))
+    wanted = [*((folder / u.path, u) for u in units), (main, Unit(main.name))]
     program = folder / "check_regions"
 
     def link_with(runtime: Iterable[Path]) -> None:
-        made = [*objects, *(_compile(path, Unit(path.name), folder, cache) for path in sorted(runtime))]
-        _run([compiler(), *map(str, made), "-o", str(program), *_link_options(link)])
+        everything = [*wanted, *((path, Unit(path.name)) for path in sorted(runtime))]
+        with ThreadPoolExecutor(jobs()) as pool:
+            objects = list(pool.map(lambda each: _compile(each[0], each[1], folder, cache), everything))
+        _run([compiler(), *map(str, objects), "-o", str(program), *_link_options(link)])
 
     source = folder / "runtime" / "src"
     try:
