@@ -53,21 +53,24 @@ def build_checker(
     main = folder / "check_regions.cpp"
     compiled = "src/regions/aoti_border.h" in sources
     main.write_text(render("regions/check_main.cpp.j2", regions=interfaces, compiled=compiled), encoding="utf-8")
-    wanted = [*((folder / u.path, u) for u in units), (main, Unit(main.name))]
     program = folder / "check_regions"
+    source = folder / "runtime" / "src"
 
-    def link_with(runtime: Iterable[Path]) -> None:
-        everything = [*wanted, *((path, Unit(path.name)) for path in sorted(runtime))]
+    def compile_all(wanted: Iterable[tuple[Path, Unit]]) -> list[Path]:
         with ThreadPoolExecutor(jobs()) as pool:
-            objects = list(pool.map(lambda each: _compile(each[0], each[1], folder, cache), everything))
+            return list(pool.map(lambda each: _compile(each[0], each[1], folder, cache), wanted))
+
+    def link_all(objects: Iterable[Path]) -> None:
         _run([compiler(), *map(str, objects), "-o", str(program), *_link_options(link)])
 
-    source = folder / "runtime" / "src"
+    runtime = [(source / name, Unit(name)) for name in _USUAL_RUNTIME]
+    objects = compile_all([*((folder / u.path, u) for u in units), (main, Unit(main.name)), *runtime])
     try:
-        link_with(source / name for name in _USUAL_RUNTIME)
+        link_all(objects)
     except BuildError:
         # Regions with unusual host operations need more of the runtime library.
-        link_with(source.glob("*.cpp"))
+        rest = sorted(p for p in source.glob("*.cpp") if p.name not in _USUAL_RUNTIME)
+        link_all([*objects, *compile_all((path, Unit(path.name)) for path in rest)])
     return program
 
 
