@@ -41,8 +41,8 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
     write_project(program, compiled_by_aten(program), written, "backend aten")
     interpreter = Interpreter(program)
     inputs = [(SRC,), (SRC[:1], 4), (torch.zeros(0, 3, dtype=torch.int64),)]
-    cases = [(args, call(lambda *a: interpreter.run("forward", a), args)) for args in inputs]
-    write_golden(written / "golden", program, "forward", cases, exact=True, stateful=False)
+    cases = [("forward", args, call(lambda *a: interpreter.run("forward", a), args)) for args in inputs]
+    write_golden(written / "golden", program, cases, exact=True, stateful=False)
     moved = tmp_path_factory.mktemp("moved") / "decoder"
     shutil.move(written, moved)
     return build(moved, program.name, python=True, warnings=True)

@@ -110,7 +110,7 @@ def _project(file: str, options: Options, entry: str | None, quiet: bool) -> tup
     pristine = copy.deepcopy(model)
     with _progress(quiet) as step:
         transpiled = transpile(model, inputs, options, lambda stage: step(stage, ""))
-    return Project(pristine, transpiled, inputs), model_file
+    return Project(pristine, transpiled), model_file
 
 
 def _with_file(options: Options, file: ModelFile, entry: str | None) -> Options:

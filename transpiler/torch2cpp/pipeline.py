@@ -33,7 +33,7 @@ from torch2cpp.hostir.verify import verify
 from torch2cpp.options import Options
 from torch2cpp.parity.coverage import Coverage, coverage
 from torch2cpp.parity.golden import write_golden
-from torch2cpp.parity.run import Outcome, run_all
+from torch2cpp.parity.run import Outcome, call
 from torch2cpp.passes.order import PASSES
 from torch2cpp.toolchain.tools import cache_folder
 
@@ -64,7 +64,8 @@ class Transpiled:
     compiled: CompiledRegions
     view: ProjectView
     observed: Observed
-    #: What Python gave for each example of the first entry.
+    #: The examples as calls, and what Python gave for each.
+    calls: tuple[tuple[str, tuple[Any, ...]], ...]
     outcomes: tuple[Outcome, ...]
     seconds: float
 
@@ -85,7 +86,23 @@ class Dump:
             (self.folder / f"{self._written:02}_{stage}.txt").write_text(text)
 
 
-def analyse(model: Any, examples: Sequence[Any], options: Options, report: Report = lambda _: None,
+#: Calls to make: entry and arguments.
+Calls = Sequence[tuple[str, Sequence[Any]]]
+
+
+def calls_of(examples: Any, entries: Sequence[str]) -> list[tuple[str, tuple[Any, ...]]]:
+    """Examples as calls: argument tuples of the first entry, or a dict of entries with theirs.
+
+    >>> calls_of([(1, 2), 3], ["forward"])
+    [('forward', (1, 2)), ('forward', (3,))]
+    """
+    by_entry = examples if isinstance(examples, dict) else {entries[0]: examples}
+    return [
+        (entry, args if isinstance(args, tuple) else (args,)) for entry in entries for args in by_entry.get(entry, ())
+    ]
+
+
+def analyse(model: Any, examples: Any, options: Options, report: Report = lambda _: None,
             dump: Dump | None = None) -> Program:  # fmt: skip
     """The first half: the program with its regions, not compiled. Raises diagnostics.Refused."""
     from torch2cpp.binding.entry import bind
@@ -105,7 +122,7 @@ def analyse(model: Any, examples: Sequence[Any], options: Options, report: Repor
     return program
 
 
-def transpile(model: Any, examples: Sequence[Any], options: Options, report: Report = lambda _: None) -> Transpiled:
+def transpile(model: Any, examples: Any, options: Options, report: Report = lambda _: None) -> Transpiled:
     """All stages up to the emitted project. Raises diagnostics.Refused for what cannot be transpiled."""
     started = time.perf_counter()
     dump = Dump(options.dump_dir)
@@ -114,7 +131,8 @@ def transpile(model: Any, examples: Sequence[Any], options: Options, report: Rep
     program = analyse(model, examples, options, report, dump)
 
     report("observe")
-    observed = observe(program, examples, options)
+    calls = calls_of(examples, options.entries)
+    observed = observe(program, calls, options.stateful)
     dump.write("observe", _observed_text(observed))
 
     report("compile")
@@ -126,15 +144,13 @@ def transpile(model: Any, examples: Sequence[Any], options: Options, report: Rep
     dump.write("emit", _emitted_text(options.out))
 
     report("record")
-    outcomes = run_python(pristine, options.entries[0], examples, options.stateful)
-    exact = is_exact(compiled)
-    written = write_golden(
-        options.out / "golden", program, options.entries[0], list(zip(examples, outcomes)), exact=exact,
-        stateful=options.stateful,
-    )  # fmt: skip
+    outcomes = run_python(pristine, calls, options.stateful)
+    cases = [(entry, args, outcome) for (entry, args), outcome in zip(calls, outcomes)]
+    golden = options.out / "golden"
+    written = write_golden(golden, program, cases, exact=is_exact(compiled), stateful=options.stateful)
     dump.write("record", f"{written} cases\n")
     seconds = time.perf_counter() - started
-    return Transpiled(options, program, compiled, view, observed, tuple(outcomes), seconds)
+    return Transpiled(options, program, compiled, view, observed, tuple(calls), tuple(outcomes), seconds)
 
 
 def is_exact(compiled: CompiledRegions) -> bool:
@@ -142,27 +158,28 @@ def is_exact(compiled: CompiledRegions) -> bool:
     return all(report.chosen == REFERENCE for report in compiled.reports)
 
 
-def run_python(model: Any, entry: str, inputs: Sequence[Any], stateful: bool) -> list[Outcome]:
-    """The inputs through Python: successive calls when `stateful`, else each on a fresh copy of the model."""
+def run_python(model: Any, calls: Calls, stateful: bool) -> list[Outcome]:
+    """The calls through Python: on one instance when `stateful`, else each on a fresh copy of the model."""
 
-    def make() -> Callable[..., Any]:
-        fresh = copy.deepcopy(model)
-        function: Callable[..., Any] = (
-            fresh if entry == "forward" or not hasattr(fresh, entry) else getattr(fresh, entry)
-        )
-        return function
+    def function(instance: Any, entry: str) -> Callable[..., Any]:
+        # Calling the module runs its hooks too; a plain function is its own only entry.
+        found: Callable[..., Any] = getattr(instance, entry, instance) if entry != "forward" else instance
+        return found
 
-    return run_all(make, inputs, stateful)
+    if stateful:
+        shared = copy.deepcopy(model)
+        return [call(function(shared, entry), args) for entry, args in calls]
+    return [call(function(copy.deepcopy(model), entry), args) for entry, args in calls]
 
 
-def observe(program: Program, examples: Sequence[Any], options: Options) -> Observed:
-    """Runs the examples on the reference interpreter: which branches they take, what regions are given."""
+def observe(program: Program, calls: Calls, stateful: bool) -> Observed:
+    """Runs the calls on the reference interpreter: which branches they take, what regions are given."""
     interpreter = Interpreter(program, capture=4)
-    for args in examples:
-        if not options.stateful:
+    for entry, args in calls:
+        if not stateful:
             interpreter.reset()
         try:
-            interpreter.run(options.entries[0], args)
+            interpreter.run(entry, args)
         except PyError:
             # The example shows an exception of the model's own; parity compares it.
             continue

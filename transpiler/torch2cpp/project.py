@@ -17,14 +17,14 @@ from torch import nn
 from torch2cpp.options import Options
 from torch2cpp.parity.run import Outcome, call
 from torch2cpp.parity.verdict import Verdict, cover, judge
-from torch2cpp.pipeline import Report, Transpiled, is_exact, run_python
+from torch2cpp.pipeline import Report, Transpiled, calls_of, is_exact, run_python
 from torch2cpp.pipeline import transpile as run_pipeline
 from torch2cpp.toolchain.build import Built, Progress, build
 
 
 def transpile(
     model: nn.Module | Callable[..., Any],
-    examples: Sequence[Any],
+    examples: Sequence[Any] | Mapping[str, Sequence[Any]],
     *,
     entry: str = "forward",
     entries: Sequence[str] | None = None,
@@ -40,8 +40,9 @@ def transpile(
 ) -> Project:
     """Transpiles an entry of a model into a C++ project below `out`.
 
-    `examples` are argument tuples; together they should reach every branch. `entries` names further
-    methods of the same object. Raises `torch2cpp.Refused`, whose text says what cannot be transpiled,
+    `examples` are argument tuples, by entry where there are several; together they should reach every
+    branch. `entries` names all methods of one object to deploy; `stateful` says that the examples are
+    successive calls on one instance. Raises `torch2cpp.Refused`, whose text says what cannot be transpiled,
     where, and what to write instead.
     """
     name = name or default_name(model)
@@ -57,8 +58,10 @@ def transpile(
         stateful=stateful,
     )
     pristine = copy.deepcopy(model)
-    examples = [e if isinstance(e, tuple) else (e,) for e in examples]
-    return Project(pristine, run_pipeline(model, examples, options, report), examples)
+    plain: Any = (
+        dict(examples) if isinstance(examples, Mapping) else [e if isinstance(e, tuple) else (e,) for e in examples]
+    )
+    return Project(pristine, run_pipeline(model, plain, options, report))
 
 
 def default_name(model: object) -> str:
@@ -75,10 +78,9 @@ def default_name(model: object) -> str:
 class Project:
     """An emitted C++ project."""
 
-    def __init__(self, model: Any, transpiled: Transpiled, examples: Sequence[Any]) -> None:
+    def __init__(self, model: Any, transpiled: Transpiled) -> None:
         self.model = model
         self.transpiled = transpiled
-        self.examples = examples
         self._built: Built | None = None
         self._module: ModuleType | None = None
         self._seconds_build = 0.0
@@ -112,16 +114,19 @@ class Project:
         made = getattr(self._module, self.transpiled.view.class_name)
         return Loaded(made(str(weights or self.folder / "weights.safetensors")), self.transpiled.options.entries[0])
 
-    def check(self, inputs: Sequence[Any] | None = None) -> Verdict:
-        """Compares C++ with Python on the inputs: values, nesting, exceptions, written arguments."""
-        entry, stateful = self.transpiled.options.entries[0], self.transpiled.options.stateful
+    def check(self, inputs: Sequence[Any] | Mapping[str, Sequence[Any]] | None = None) -> Verdict:
+        """Compares C++ with Python on the inputs: values, nesting, exceptions, written arguments.
+
+        Without inputs, on the examples; else on argument tuples, by entry where there are several.
+        """
+        stateful = self.transpiled.options.stateful
         if inputs is None:
-            inputs, want = self.examples, list(self.transpiled.outcomes)
+            calls, want = list(self.transpiled.calls), list(self.transpiled.outcomes)
         else:
-            inputs = [i if isinstance(i, tuple) else (i,) for i in inputs]
-            want = run_python(self.model, entry, inputs, stateful)
+            calls = calls_of(inputs, self.transpiled.options.entries)
+            want = run_python(self.model, calls, stateful)
         loaded = self.load()
-        got = [self._call(loaded, args, fresh=not stateful) for args in inputs]
+        got = [self._call(loaded, entry, args, fresh=not stateful) for entry, args in calls]
         verdict = Verdict(seconds_transpile=self.transpiled.seconds, seconds_build=self._seconds_build)
         verdict.regions = len(self.transpiled.program.regions)
         verdict.distinct_regions = len(self.transpiled.compiled.reports)
@@ -129,10 +134,10 @@ class Project:
         judge(verdict, want, got, exact=is_exact(self.transpiled.compiled))
         return verdict
 
-    def _call(self, loaded: Loaded, args: Sequence[Any], fresh: bool) -> Outcome:
+    def _call(self, loaded: Loaded, entry: str, args: Sequence[Any], fresh: bool) -> Outcome:
         if fresh and self.transpiled.view.stateful:
             loaded.instance.reset()
-        return call(loaded, args)
+        return call(getattr(loaded.instance, entry), args)
 
     def explain(self) -> str:
         """Each source line marked static, host or tensor, the host IR, and the regions."""

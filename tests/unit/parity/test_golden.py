@@ -59,8 +59,11 @@ def test_cases_are_listed_with_their_files(tmp_path: Path):
     b = Builder()
     x = b.param("x", tensor(None))
     b.return_(x)
-    cases = [((torch.ones(2),), Outcome(torch.ones(2))), ((torch.ones(1),), Outcome(raised="E", message="no"))]
-    assert write_golden(tmp_path, b.program(tensor(None)), "forward", cases, exact=True, stateful=True) == 2
+    cases = [
+        ("forward", (torch.ones(2),), Outcome(torch.ones(2))),
+        ("forward", (torch.ones(1),), Outcome(raised="E", message="no")),
+    ]
+    assert write_golden(tmp_path, b.program(tensor(None)), cases, exact=True, stateful=True) == 2
     assert (tmp_path / "cases.txt").read_text().splitlines() == [
         "forward forward_0.in.safetensors forward_0.out.safetensors exact fresh",
         "forward forward_1.in.safetensors forward_1.error.txt exact next",

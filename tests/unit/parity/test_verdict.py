@@ -10,7 +10,7 @@ from ir_builder import Builder
 from torch2cpp.hostir.interpret import Interpreter
 from torch2cpp.hostir.types import INT
 from torch2cpp.parity.coverage import coverage
-from torch2cpp.parity.run import Outcome, call, compare_outcomes, run_all
+from torch2cpp.parity.run import Outcome, call, compare_outcomes
 from torch2cpp.parity.verdict import Verdict, cover, judge
 
 
@@ -32,7 +32,7 @@ def test_results_do_not_change_with_later_calls():
     def model(step: int) -> torch.Tensor:
         return held.add_(step)
 
-    assert [o.value.item() for o in run_all(lambda: model, [(1,), (2,)], stateful=True)] == [1, 3]
+    assert [o.value.item() for o in [call(model, (1,)), call(model, (2,))]] == [1, 3]
 
 
 def test_exceptions_are_compared_by_name_and_message():

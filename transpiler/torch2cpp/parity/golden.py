@@ -39,15 +39,16 @@ _MOST_CASES, _MOST_BYTES = 16, 16_000_000
 _DTYPES = {"bool": torch.bool, "int": torch.int64, "float": torch.float64, "complex": torch.complex128}
 
 
-def write_golden(folder: Path, program: Program, entry: str, cases: Sequence[tuple[Sequence[Any], Outcome]], *,
-                 exact: bool, stateful: bool) -> int:  # fmt: skip
-    """Writes the first cases of an entry and `cases.txt`; gives the number written."""
+def write_golden(
+    folder: Path, program: Program, cases: Sequence[tuple[str, Sequence[Any], Outcome]], *, exact: bool, stateful: bool
+) -> int:
+    """Writes the first cases (entry, arguments, outcome) and `cases.txt`; gives the number written."""
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.iterdir():
         old.unlink()
     lines: list[str] = []
     size = 0
-    for i, (args, outcome) in enumerate(cases[:_MOST_CASES]):
+    for i, (entry, args, outcome) in enumerate(cases[:_MOST_CASES]):
         function = _variant(program, entry, args)
         inputs = flatten_arguments(function, args, program)
         size += _bytes(inputs)

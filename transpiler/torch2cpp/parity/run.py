@@ -66,14 +66,6 @@ def _detach_into(value: Any, memo: dict[int, Any]) -> None:
             _detach_into(item, memo)
 
 
-def run_all(make: Callable[[], Callable[..., Any]], inputs: Sequence[Sequence[Any]], stateful: bool) -> list[Outcome]:
-    """Every input: on one instance when `stateful`, else each on a fresh one that `make` gives."""
-    if stateful:
-        function = make()
-        return [call(function, args) for args in inputs]
-    return [call(make(), args) for args in inputs]
-
-
 def compare_outcomes(want: Outcome, got: Outcome, exact: bool) -> Comparison:
     """Compares the results, or the exceptions by type name and message, and the arguments afterwards."""
     if (want.raised, want.message) != (got.raised, got.message):
