@@ -388,7 +388,9 @@ def _tuple_make(e: Expressions, op: HostOp) -> Expr:
 
 
 def _tuple_get(e: Expressions, op: HostOp) -> Expr:
-    return Expr(f"std::get<{op.args[1]}>({e.operand(op.args[0]).text})", POSTFIX)
+    source, index = op.args
+    assert isinstance(source.type, TupleType)
+    return Expr(f"std::get<{index % len(source.type.elems)}>({e.operand(source).text})", POSTFIX)
 
 
 def _record_make(e: Expressions, op: HostOp) -> Expr:

@@ -20,6 +20,8 @@ from torch2cpp.toolchain.tools import cache_folder, cmake, compiler, jobs, ninja
 #: Called with (steps done, steps in all, what is being built).
 Progress = Callable[[int, int, str], None]
 _STEP = re.compile(r"^\[(\d+)/(\d+)\] (.*)")
+#: How much of a compiler's output is shown.
+_MOST_LINES, _MOST_PLACES = 40, 8
 _PLACE = re.compile(r"^(/[^:]+):(\d+):(?:\d+:)? (?:fatal )?error: ", re.MULTILINE)
 
 
@@ -107,9 +109,11 @@ def explain_errors(output: str, project: Path) -> str:
     >>> explain_errors("[1/2] x.o\\nFAILED: x.o\\nno place\\n", Path("/p"))
     'FAILED: x.o\\nno place\\n'
     """
-    at = output.find("FAILED:")
-    shown = output[max(at, 0) :]
-    places = [(Path(m[1]), int(m[2])) for m in _PLACE.finditer(shown)]
+    failed = output[max(output.find("FAILED:"), 0) :]
+    # Templates make compilers write thousands of lines of candidates; what matters comes first.
+    lines = failed.splitlines(keepends=True)
+    shown = "".join(lines[:_MOST_LINES]) + ("...\n" if len(lines) > _MOST_LINES else "")
+    places = [(Path(m[1]), int(m[2])) for m in _PLACE.finditer(failed)][:_MOST_PLACES]
     excerpts = [_excerpt(path, line) for path, line in places if path.is_relative_to(project.absolute())]
     return shown + "".join(dict.fromkeys(excerpts))
 
