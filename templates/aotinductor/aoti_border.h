@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdint>
 #include <initializer_list>
+#include <mutex>
 
 #include <torch2cpp/errors.h>
 #include <torch2cpp/shim.h>
@@ -16,6 +17,9 @@ namespace torch2cpp::aoti {
 
 // How often compiled code gave way to the `aten` form in this process.
 inline std::atomic<int64_t> fallbacks{0};
+
+// Kernels that divide ints note a division by zero in one variable of the process.
+inline std::mutex integer_division;
 
 // The sizes of a tensor, or null when it has another dtype or rank than the code was compiled for.
 inline const int64_t* sizes(const torch::stable::Tensor& tensor, int32_t dtype, int64_t rank) {

@@ -16,6 +16,8 @@ from torch2cpp.backends.aotinductor.generate import MODEL
 
 _RUN_START = f"void AOTInductorModel{MODEL}::run_impl("
 _RUN_END = f"}} // AOTInductorModel{MODEL}::run_impl"
+#: Functions of Inductor's own that divide ints; c10's divide indices, never by zero.
+_DIVIDES = re.compile(r"(?<!c10::)\b(?:\w*divide\w*|\w*remainder\w*|mod|div\w*)\s*[(<]")
 _INCLUDES = ("aoti_include/cpu.h", "cpp_prefix.h", f'"{MODEL}.h"')
 
 
@@ -31,6 +33,8 @@ class RegionCode:
     run: str
     #: Weight slots in the order the code numbers its constants.
     constants: tuple[int, ...]
+    #: Whether a kernel divides ints: such kernels share one variable of the process for their errors.
+    divides: bool
 
 
 def rewrite(wrapper: str, threads: int) -> RegionCode:
@@ -54,7 +58,9 @@ def rewrite(wrapper: str, threads: int) -> RegionCode:
         raise NotExportable(f"the C ABI has no entry for {', '.join(sorted(names))}", frozenset(names))
     cached = "\n".join(re.findall(r"^CACHE_TORCH_\w+\(\w+\);$", wrapper, re.MULTILINE))
     constants = _constants(wrapper, run)
-    return RegionCode(cached, _limited_threads(kernels, threads).strip("\n"), _plain_run(run).strip("\n"), constants)
+    kernels, divides = _without_division_errors(kernels)
+    kernels = _limited_threads(kernels, threads)
+    return RegionCode(cached, kernels.strip("\n"), _plain_run(run).strip("\n"), constants, divides)
 
 
 def raises_in_parallel(wrapper: str) -> bool:
@@ -68,6 +74,21 @@ def _local_kernels(text: str) -> str:
     if 'extern "C"' in out:
         raise NotExportable(f"Inductor's code exports more than its {kernels} kernels")
     return out
+
+
+def _without_division_errors(text: str) -> tuple[str, bool]:
+    """Without the bookkeeping for divisions of ints by zero in kernels that divide none; whether any does.
+
+    It goes through one variable of the process, which calls in several threads would race for.
+    """
+    kernels = text.split("static void ")
+    divides = False
+    for i, kernel in enumerate(kernels):
+        if _DIVIDES.search(kernel):
+            divides = True
+        else:
+            kernels[i] = re.sub(r"^.*inductor_cpu_\w*integer_div_error.*\n", "", kernel, flags=re.MULTILINE)
+    return "static void ".join(kernels), divides
 
 
 def _limited_threads(text: str, threads: int) -> str:
