@@ -112,3 +112,20 @@ def test_no_example_at_all() -> None:
 
     with pytest.raises(SignatureError, match="at least one example"):
         bind(f, [], entries=["f"])
+
+
+def test_several_problems_are_reported_together() -> None:
+    def f(x: torch.Tensor, n: int) -> object:
+        y = x.to("cuda")
+        z = y + 1  # follows from the first problem: not reported again
+        if n > 1:
+            x.backward()
+        for v in {n, n + 1}:
+            z = z + v
+        return z
+
+    with pytest.raises(Refused) as caught:
+        bind(f, [(torch.randn(2), 1), (torch.randn(2), 3)], entries=["f"])
+    first = f.__code__.co_firstlineno
+    found = [(d.code, d.span.line - first) for d in caught.value.diagnostics]
+    assert found == [("T2C198", 1), ("T2C197", 4), ("T2C165", 5)]

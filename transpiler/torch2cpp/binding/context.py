@@ -164,6 +164,10 @@ class Context:
         self.loops: dict[int, frozenset[Any]] = {}
         #: id of a container of the model -> its attribute path, for cell names.
         self.object_names: dict[int, str] = {}
+        #: What was refused so far; binding goes on to find more.
+        self.problems: list[Diagnostic] = []
+        #: Whether a refusal ends what is tried (while probing).
+        self.strict = False
         #: Facts were learned that this round did not use: another round follows.
         self.dirty = False
         #: Value of a container -> its place in the container made at a site, and that one's type.
@@ -328,12 +332,14 @@ class Context:
         block, state, logs = self.block, self.state, self.write_logs
         exits = [(label, len(label.exits)) for label in self.labels]
         self.block, self.state, self.write_logs = Block(), state.copy(), []
+        strict, self.strict = self.strict, True
         try:
             return action()
         except Terminated:
             return None
         finally:
             self.block, self.state, self.write_logs = block, state, logs
+            self.strict = strict
             for label, n in exits:
                 del label.exits[n:]
 

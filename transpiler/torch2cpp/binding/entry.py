@@ -81,11 +81,21 @@ def bind(
             }
         except Restart:
             continue
+        except Refused as refused:
+            raise _together([*cx.problems, *refused.diagnostics]) from refused
+        if cx.problems:
+            raise _together(cx.problems)
         if not cx.dirty:
             return _program(cx, model, bound, name)
     raise Refused(
         [Diagnostic("T2C120", NOWHERE, "the types of this program do not settle", "keep one type per variable")]
     )
+
+
+def _together(problems: list[Diagnostic]) -> Refused:
+    """All problems, each once, in the order of the source."""
+    unique = {(d.code, d.span, d.message): d for d in problems}
+    return Refused(sorted(unique.values(), key=lambda d: (d.span.file, d.span.line, d.span.column)))
 
 
 def _weight_names(model: Any) -> dict[int, str]:

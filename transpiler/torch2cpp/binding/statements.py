@@ -14,14 +14,15 @@ from torch2cpp.binding.attributes import delete_attribute, get_attribute, set_at
 from torch2cpp.binding.choices import distribute
 from torch2cpp.binding.container_operators import inplace_binary
 from torch2cpp.binding.containers import delete_item, get_item, set_item
-from torch2cpp.binding.context import Context
+from torch2cpp.binding.context import Context, Terminated
 from torch2cpp.binding.control import branch
 from torch2cpp.binding.convert import describe, resolve
 from torch2cpp.binding.expressions import condition, evaluate, make_function, subscript_index
 from torch2cpp.binding.iteration import unpack
 from torch2cpp.binding.optional import narrow, refinements
-from torch2cpp.binding.values import NONE, UNBOUND, AbsVal, Choice, Static, Tensor
-from torch2cpp.binding.variables import assign, lookup, scope_of, set_name
+from torch2cpp.binding.values import NONE, UNBOUND, AbsVal, Choice, Poison, Static, Tensor
+from torch2cpp.binding.variables import assign, lookup, scope_of, set_name, stored_in
+from torch2cpp.diagnostics import Refused
 
 Handler = Callable[[Context, Any], None]
 _HANDLERS: dict[type, Handler] = {}
@@ -55,8 +56,26 @@ def run(cx: Context, node: cst.CSTNode) -> None:
                 "T2C210", f"{type(node).__name__} statements are not supported", "move it out of the deployed code"
             )
         handler(cx, node)
+    except Refused as refused:
+        _go_on(cx, node, refused)
     finally:
         cx.span = saved
+
+
+def _go_on(cx: Context, node: cst.CSTNode, refused: Refused) -> None:
+    """Notes what was refused and goes on with the next statement, so that all problems are reported together.
+
+    What the statement would have assigned is unknown from here on; using it is no new problem.
+    """
+    if cx.strict or cx.in_library():
+        raise refused
+    cx.problems += refused.diagnostics
+    if isinstance(node, cst.Return | cst.Raise | cst.Break | cst.Continue):
+        raise Terminated
+    for name in stored_in(node):
+        scope = scope_of(cx, name)
+        if scope is not None:
+            set_name(cx, scope, name, Poison("refused", reported=True))
 
 
 @handles(cst.SimpleStatementLine, cst.SimpleStatementSuite)

@@ -219,6 +219,8 @@ class Poison:
     loop: Any = None
     #: For a variable that a `try` body assigns: (the try's site, its name).
     kept: Any = None
+    #: Whether it comes from a statement that was refused: then reading it is no further problem.
+    reported: bool = False
 
 
 @final

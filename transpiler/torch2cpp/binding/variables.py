@@ -22,6 +22,7 @@ from torch2cpp.binding.values import (
     Static,
     Unbound,
 )
+from torch2cpp.diagnostics import Refused
 from torch2cpp.hostir.ops import Block, If, Raise, Value, Yield
 from torch2cpp.hostir.types import NoneType, OptionalType, RecordType, TupleType
 
@@ -232,6 +233,8 @@ def lookup(cx: Context, name: str) -> AbsVal:
 def use(cx: Context, value: AbsVal) -> AbsVal:
     """A value as it is read: joins that failed are reported here, optionals are narrowed."""
     if isinstance(value, Poison):
+        if value.reported:
+            raise Refused([])
         if value.loop is not None and value.loop not in cx.facts.unrolled:
             cx.facts.unrolled.add(value.loop)
             raise Restart
