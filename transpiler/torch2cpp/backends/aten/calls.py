@@ -19,7 +19,7 @@ from torch2cpp.hostir.ops import TensorOp, Value, WeightRef
 
 #: The schema arguments that at::TensorOptions stands for.
 OPTIONS = ("dtype", "layout", "device", "pin_memory")
-_EXACT = {"tensor": "at::Tensor", "tensors": "at::TensorList", "dtype": "at::ScalarType", "device": "at::Device"}
+_EXACT = {"tensor": "at::Tensor", "dtype": "at::ScalarType", "ints": "at::IntArrayRef"}
 
 NameOf = Callable[[Value | WeightRef], str]
 
@@ -164,12 +164,19 @@ def _viable(signature: CppSignature, given: list[Expression]) -> bool:
 
 
 def _better(chosen: CppSignature, other: CppSignature, given: list[Expression]) -> bool:
-    """Whether each argument fits `chosen` at least as well, and one of them exactly where `other` converts."""
+    """Whether each argument fits `chosen` at least as well, and one of them better."""
     wins = False
     for e, mine, theirs in zip(given, chosen.params, other.params):
         if mine.type == theirs.type:
             continue
-        if _EXACT.get(e.category) != mine.type:
+        if _rank(e.category, mine.type) >= _rank(e.category, theirs.type):
             return False
         wins = True
     return wins
+
+
+def _rank(category: str, type_: str) -> int:
+    """How far C++ goes to make an argument fit: 0 not at all, 1 a conversion of its own, 2 one that a class defines."""
+    if _EXACT.get(category) == type_:
+        return 0
+    return 1 if category in ("int", "float", "bool") and type_ in ("int64_t", "double", "bool") else 2
