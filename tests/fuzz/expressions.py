@@ -45,9 +45,7 @@ def index(d: Draw, depth: int) -> str:
 
 
 def divisor(d: Draw, depth: int) -> str:
-    return d.weighted(
-        [(7, lambda: d.pick(("2", "3", "-3", "7", "-2"))), (1, lambda: expression(d, "int", depth + 1))]
-    )
+    return d.weighted([(7, lambda: d.pick(("2", "3", "-3", "7", "-2"))), (1, lambda: expression(d, "int", depth + 1))])
 
 
 def bounds(d: Draw, depth: int) -> str:
@@ -88,6 +86,10 @@ def comprehension(d: Draw, depth: int, type_: str) -> str:
         body = expression(d, type_, depth)
         where = f" if {expression(d, 'bool', depth + 1)}" if d.chance(0.3) else ""
     return f"{body} for {target} in {text}{where}"
+
+
+_F1_METHODS = ("clone()", "flip(0)", "cumsum(0)", "sort().values", "clamp(-1.0, 1.0)")
+_SORTS = ("", ", reverse=True", ", key=lambda q: -q", ", key=lambda q: q % 3")
 
 
 # One function per type ---------------------------------------------------------------------------
@@ -197,7 +199,7 @@ def _str(d: Draw, n: int) -> str:
         [
             (3, lambda: d.pick(("'a'", "'bc'", "''", "'x-y'"))),
             (3, lambda: f"({e('str')} + {e('str')})"),
-            (4, lambda: f"f\"{d.pick(('', 'n='))}{{{_bare(d, 'int', n)}}}{d.pick(('', '/'))}{{{_bare(d, 'float', n)}:{d.pick(('.2f', '.1e', '6.3f', 'g'))}}}\""),
+            (4, lambda: _fstring(d, n)),
             (2, lambda: f"str({e(d.pick(('int', 'float', 'bool', 'ints', 'pair')))})"),
             (1, lambda: f"repr({e(d.pick(('str', 'float', 'maybe_int')))})"),
             (1, lambda: f"({e('str')} * {d.pick(('2', '0', '3'))})"),
@@ -210,6 +212,17 @@ def _str(d: Draw, n: int) -> str:
             (1, lambda: f"'{{}}:{{}}'.format({e('int')}, {e('bool')})"),
         ]
     )  # fmt: skip
+
+
+def _fstring(d: Draw, n: int) -> str:
+    spec = d.pick((".2f", ".1e", "6.3f", "g"))
+    start, middle = d.pick(("", "n=")), d.pick(("", "/"))
+    return f'f"{start}{{{_bare(d, "int", n)}}}{middle}{{{_bare(d, "float", n)}:{spec}}}"'
+
+
+def _numbered(d: Draw, items: str) -> str:
+    i, v = d.fresh("i"), d.fresh("v")
+    return f"{{{i}: {v} for {i}, {v} in enumerate({items})}}"
 
 
 def _bare(d: Draw, type_: str, n: int) -> str:
@@ -254,7 +267,7 @@ def _f1(d: Draw, n: int) -> str:
             (2, lambda: f"{e('f2')}[{index(d, n)}]"),
             (2, lambda: f"{e('f2')}.{d.pick(('sum(0)', 'mean(1)', 'flatten()', 'sum(-1)'))}"),
             (2, lambda: (lambda x: f"torch.where({x} > {e('float')}, {x}, {d.pick((f'-{x}', f'{x} * 2'))})")(same())),
-            (2, lambda: f"{e('f1')}.{d.pick(('clone()', 'flip(0)', 'cumsum(0)', 'sort().values', 'clamp(-1.0, 1.0)'))}"),
+            (2, lambda: f"{e('f1')}.{d.pick(_F1_METHODS)}"),
             (1, lambda: f"{e('i1')}.float()"),
             (1, lambda: f"torch.tensor([{e('float')}, {e('float')}])"),
             (1, lambda: f"torch.{d.pick(('zeros', 'ones'))}(max(0, {e('int')} % 5))"),
@@ -334,7 +347,7 @@ def _ints(d: Draw, n: int) -> str:
             (3, lambda: "[" + ", ".join(e("int") for _ in range(d.rng.randrange(4))) + "]"),
             (3, lambda: f"[{comprehension(d, n, 'int')}]"),
             (1, lambda: f"list(range({e('int')} % 5))"),
-            (1, lambda: f"sorted({e('ints')}{d.pick(('', ', reverse=True', ', key=lambda q: -q', ', key=lambda q: q % 3'))})"),
+            (1, lambda: f"sorted({e('ints')}{d.pick(_SORTS)})"),
             (1, lambda: f"{e('ints')}[{bounds(d, n)}]"),
             (1, lambda: f"({e('ints')} + {e('ints')})"),
             (1, lambda: f"({e('ints')} * {d.pick(('2', '0'))})"),
@@ -380,7 +393,7 @@ def _table(d: Draw, n: int) -> str:
             (2, lambda: f"{{{e('int')}: {e('int')}}}"),
             (1, lambda: "{}"),
             (2, lambda: (lambda v: f"{{{v}: {v} * 2 for {v} in {e('ints')}}}")(d.fresh("v"))),
-            (1, lambda: (lambda i, v: f"{{{i}: {v} for {i}, {v} in enumerate({e('ints')})}}")(d.fresh("i"), d.fresh("v"))),
+            (1, lambda: _numbered(d, e('ints'))),
         ]
     )  # fmt: skip
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-
 from tests.fuzz.draw import Draw
 from tests.fuzz.expressions import expression
 from tests.fuzz.statements import any_type, statements
@@ -79,8 +78,7 @@ def _module(d: Draw, params: dict[str, str]) -> None:
 def _entry(d: Draw, header: str, params: dict[str, str]) -> None:
     with d.block(header):
         d.names |= params
-        while d.budget > 0:
-            statements(d, 4)
+        statements(d, d.budget)
         local = [n for n in d.names if not n.startswith("self.")]
         if d.chance(0.1):
             d.line(f"return {expression(d, any_type(d))}")

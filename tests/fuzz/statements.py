@@ -11,6 +11,13 @@ from tests.fuzz.expressions import bounds, comparison, comprehension, condition,
 MAX_NESTING = 4
 
 
+#: What `for` runs over.
+_ITERATED = (
+    "range", "range", "range", "ints", "f1", "f2", "tensors", "zip", "enumerate", "items", "floats", "static",
+    "reversed",
+)  # fmt: skip
+
+
 def any_type(d: Draw) -> str:
     group = d.pick((SCALARS, SCALARS, TENSORS, TENSORS, LISTS, OTHERS))
     return d.pick(group)
@@ -175,7 +182,10 @@ def _change_tensor(d: Draw) -> None:
         (1, lambda: f"{x}.clamp_(min={e()})"),
     ]
     if type_ == "f2":
-        rows += [(2, lambda: f"{x}[:, {index(d, 1)}] = {e()}"), (1, lambda: f"{x}[{index(d, 1)}, {index(d, 1)}] -= {e()}")]
+        rows += [
+            (2, lambda: f"{x}[:, {index(d, 1)}] = {e()}"),
+            (1, lambda: f"{x}[{index(d, 1)}, {index(d, 1)}] -= {e()}"),
+        ]
     d.line(d.weighted(rows))
 
 
@@ -205,7 +215,7 @@ def _change_dict(d: Draw) -> None:
 
 def _assert(d: Draw) -> None:
     cond = f"({expression(d, 'bool')} or {d.pick(('True', expression(d, 'bool')))})"
-    message = d.pick(("", ", 'bad'", f", f\"got {{{d.pick(d.of_type('int') or ['1'])}}}\""))
+    message = d.pick(("", ", 'bad'", f', f"got {{{d.pick(d.of_type("int") or ["1"])}}}"'))
     d.line(f"assert {cond}{message}")
 
 
@@ -299,13 +309,21 @@ def result(d: Draw) -> str:
 
 def _for(d: Draw) -> None:
     i = d.fresh("i")
-    kind = d.pick(("range", "range", "range", "ints", "f1", "f2", "tensors", "zip", "enumerate", "items", "floats", "static", "reversed"))  # fmt: skip
+    kind = d.pick(_ITERATED)
     e = lambda t: expression(d, t, 1)  # noqa: E731
     j = d.fresh("j")
     match kind:
         case "range":
-            header = d.pick((f"range({e('int')} % 5)", f"range({e('int')} % 3, 5)", "range(3)", f"range(5, {e('int')} % 4, -2)",
-                             f"range(len({e('ints')}))", f"range({e('f1')}.shape[0])"))  # fmt: skip
+            header = d.pick(
+                (
+                    f"range({e('int')} % 5)",
+                    f"range({e('int')} % 3, 5)",
+                    "range(3)",
+                    f"range(5, {e('int')} % 4, -2)",
+                    f"range(len({e('ints')}))",
+                    f"range({e('f1')}.shape[0])",
+                )
+            )
             target, names = i, {i: "int"}
         case "ints" | "floats" | "f1" | "f2" | "tensors":
             header, target = e(kind), i

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-
 from tests.fuzz.judge import Verdict, judge
 from tests.fuzz.program import Generated, generate
 
@@ -73,7 +72,13 @@ def main() -> int:
                     from tests.fuzz.shrink import shrink
 
                     small, why = shrink(program, verdict, lambda p: judged(p, folder))
-                    print(small.source.split("\n\n", 2)[-1], [str(a) for a in small.inputs], "\n  ", why.detail, flush=True)
+                    print(
+                        small.source.split("\n\n", 2)[-1],
+                        [str(a) for a in small.inputs],
+                        "\n  ",
+                        why.detail,
+                        flush=True,
+                    )
     print(f"{options.count} programs from seed {options.start}: {dict(kinds)}, {time.monotonic() - began:.0f} s; "
           f"Python raised on {raised} of {runs} inputs")  # fmt: skip
     for reason, n in reasons.most_common():
