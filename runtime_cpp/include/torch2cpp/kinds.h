@@ -59,6 +59,11 @@ template <class E>
 struct Deque {
   using type = torch2cpp::List<typename E::type>;
 };
+// A tuple whose length is decided at run time.
+template <class E>
+struct LongTuple {
+  using type = torch2cpp::List<typename E::type>;
+};
 template <class... E>
 struct Tuple {
   using type = std::tuple<typename E::type...>;

@@ -348,6 +348,17 @@ bool operator<(const List<T>& a, const List<T>& b) {
   }
   return a.size() < b.size();
 }
+// A tuple of run-time length is a list that nobody changes: it may be a key.
+template <class T>
+struct Hash<List<T>> {
+  static std::size_t of(const List<T>& xs) {
+    std::size_t seed = static_cast<std::size_t>(xs.size());
+    for (const T& x : xs.items()) {
+      seed = combine_hashes(seed, HashOf{}(x));
+    }
+    return seed;
+  }
+};
 template <class T>
 struct Unordered<List<T>> {
   static bool of(const List<T>& xs) {

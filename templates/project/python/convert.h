@@ -208,6 +208,12 @@ template <class E>
 struct Convert<kind::List<E>> : ConvertList<E, false> {};
 template <class E>
 struct Convert<kind::Deque<E>> : ConvertList<E, true> {};
+template <class E>
+struct Convert<kind::LongTuple<E>> : ConvertList<E, false> {
+  using T = typename kind::LongTuple<E>::type;
+  static bool fits(pb::handle value) { return pb::isinstance<pb::tuple>(value) && ConvertList<E, false>::fits(value); }
+  static pb::object to(const T& value) { return pb::tuple(ConvertList<E, false>::to(value)); }
+};
 
 // Tuples, and lists of known length.
 template <bool List, class... E>

@@ -206,6 +206,8 @@ template <class E>
 struct Flatten<kind::List<E>> : FlattenList<E> {};
 template <class E>
 struct Flatten<kind::Deque<E>> : FlattenList<E> {};
+template <class E>
+struct Flatten<kind::LongTuple<E>> : FlattenList<E> {};
 
 template <class... E>
 struct FlattenTuple {

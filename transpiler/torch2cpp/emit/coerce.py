@@ -10,6 +10,7 @@ from torch2cpp.hostir.types import (
     BOOL,
     FLOAT,
     INT,
+    ListType,
     NoneType,
     OptionalType,
     TupleType,
@@ -46,6 +47,14 @@ def conversion(expr: Expr, source: Type, target: Type, spelled: Spell) -> Expr:
                 for i, (s, t) in enumerate(zip(source.elems, target.elems))
             ]
             return Expr(f"{spelled(target)}{{{', '.join(parts)}}}", POSTFIX)
+        case TupleType(), ListType():
+            if not _is_simple(expr):
+                return _named(expr, source, target, spelled)
+            items = [
+                conversion(Expr(f"std::get<{i}>({expr.text})", POSTFIX), s, target.elem, spelled)
+                for i, s in enumerate(source.elems)
+            ]
+            return call(f"{spelled(target)}::of", *items)
     if (source, target) in ((BOOL, INT), (BOOL, FLOAT), (INT, FLOAT)):
         return call(f"static_cast<{spelled(target)}>", expr)
     raise TypeError(f"a value of type {source} cannot become {target}")
