@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections import namedtuple
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import torch
 from torch import nn
 
 import torch2cpp
+from torch2cpp.toolchain.tools import compiler, torch_folder
 
 Summary = namedtuple("Summary", "mean steps")
 
@@ -112,6 +114,14 @@ def test_check_of_new_inputs_finds_what_differs(project: torch2cpp.Project):
 
 def test_explain(project: torch2cpp.Project):
     assert "== Host program ==" in project.explain()
+
+
+def test_the_header_compiles_alone_without_warnings(project: torch2cpp.Project, tmp_path: Path):
+    (tmp_path / "user.cpp").write_text("#include <running/running.h>\nint main() { running::Running model; }\n")
+    folders = [f"-I{project.folder}/include", f"-I{project.folder}/runtime/include"]
+    system = ["-isystem", str(torch_folder() / "include")]
+    flags = ["-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Werror"]
+    subprocess.run([compiler(), *flags, *folders, *system, str(tmp_path / "user.cpp")], check=True)
 
 
 def test_the_header_says_what_goes_in_and_out(project: torch2cpp.Project):

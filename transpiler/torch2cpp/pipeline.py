@@ -144,7 +144,7 @@ def transpile(model: Any, examples: Any, options: Options, report: Report = lamb
     dump.write("emit", _emitted_text(options.out))
 
     report("record")
-    outcomes = run_python(pristine, calls, options.stateful)
+    outcomes = run_python(pristine, calls, options.stateful or not view.stateful)
     cases = [(entry, args, outcome) for (entry, args), outcome in zip(calls, outcomes)]
     golden = options.out / "golden"
     written = write_golden(golden, program, cases, exact=is_exact(compiled), stateful=options.stateful)
@@ -159,7 +159,10 @@ def is_exact(compiled: CompiledRegions) -> bool:
 
 
 def run_python(model: Any, calls: Calls, stateful: bool) -> list[Outcome]:
-    """The calls through Python: on one instance when `stateful`, else each on a fresh copy of the model."""
+    """The calls through Python: on one instance when `stateful`, else each on a fresh copy of the model.
+
+    A model that keeps nothing between calls needs no copies: they take long for large ones.
+    """
 
     def function(instance: Any, entry: str) -> Callable[..., Any]:
         # Calling the module runs its hooks too; a plain function is its own only entry.

@@ -124,7 +124,7 @@ class Project:
             calls, want = list(self.transpiled.calls), list(self.transpiled.outcomes)
         else:
             calls = calls_of(inputs, self.transpiled.options.entries)
-            want = run_python(self.model, calls, stateful)
+            want = run_python(self.model, calls, stateful or not self.transpiled.view.stateful)
         loaded = self.load()
         got = [self._call(loaded, entry, args, fresh=not stateful) for entry, args in calls]
         verdict = Verdict(seconds_transpile=self.transpiled.seconds, seconds_build=self._seconds_build)

@@ -56,9 +56,13 @@ def class_identifier(name: str) -> str:
 
     >>> class_identifier("encode"), class_identifier("HTTPHead"), class_identifier("beam_step_2")
     ('Encode', 'HTTPHead', 'BeamStep2')
+    >>> class_identifier("Dict44_17")
+    'Dict44_17'
     """
     parts = [p for p in re.split(r"[^0-9A-Za-z]+", name) if p]
-    return identifier("".join(p[:1].upper() + p[1:] for p in parts))
+    text = "".join(p[:1].upper() + p[1:] for p in parts)
+    # Two numbers side by side stay apart.
+    return identifier(name if re.search(r"\d_\d", name) and name[:1].isupper() else text)
 
 
 @final
