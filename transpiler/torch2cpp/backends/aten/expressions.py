@@ -54,9 +54,10 @@ MEMORY_FORMATS = {
 _SCALAR: tuple[Category, ...] = ("int", "float", "bool", "complex")
 _NUMBER: tuple[Category, ...] = ("int", "float", "bool")
 ACCEPTS: dict[str, tuple[Category, ...]] = {
-    "at::Tensor": ("tensor",),
+    # A list in braces with one tensor in it could be that tensor.
+    "at::Tensor": ("tensor", "tensors"),
     "at::Tensor&": ("tensor",),
-    "std::optional<at::Tensor>": ("tensor", "none"),
+    "std::optional<at::Tensor>": ("tensor", "tensors", "none"),
     "at::TensorList": ("tensors", "tensor"),
     "at::ITensorListRef": ("tensors", "tensor"),
     "c10::List<std::optional<at::Tensor>>": ("optional tensors",),
