@@ -322,7 +322,7 @@ def _to_union(cx: Context, v: AbsVal, want: UnionType) -> Operand:
         return to_operand(cx, _from_union(cx, v.operand, v.type, v.example, None), want)
     have = type_of(cx, v)
     for i, member in enumerate(want.members):
-        if join(member, have) == member:
+        if join_or_union(member, have) == member:
             return cx.host("union.make", i, to_operand(cx, v, member), type_=want)
     raise NoType(f"{have} is not in {want}")
 

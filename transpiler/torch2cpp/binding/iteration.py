@@ -17,6 +17,7 @@ from torch2cpp.binding.joins import list_type
 from torch2cpp.binding.meta import DEFAULT_HINTS, hints_of
 from torch2cpp.binding.optional import held_or_raise
 from torch2cpp.binding.values import (
+    NONE,
     AbsVal,
     DictObj,
     Host,
@@ -399,14 +400,25 @@ def _wrong_count(cx: Context, have: int, want: int) -> None:
 def _unpack_run_time(cx: Context, v: AbsVal, count: int, star: int | None) -> list[AbsVal]:
     if star is not None:
         from torch2cpp.binding.containers import get_item
+        from torch2cpp.binding.control import branch
         from torch2cpp.binding.expressions import make_slice
 
+        items = items_of(cx, v)
+        assert isinstance(items.count, Host)
+        few = cx.host("lt", items.count.operand, count - 1, label="too_few")
+        branch(cx, few, lambda: _too_few(cx, items.count, f"at least {count - 1}"), lambda: NONE, "count", cx.span)
         tail = count - 1 - star
         end = Static(-tail if tail else None)
         head = [get_item(cx, v, Static(i)) for i in range(star)]
         middle = get_item(cx, v, make_slice([Static(star), end, Static(None)]))
         return [*head, middle, *(get_item(cx, v, Static(i - tail)) for i in range(tail))]
     return _unpack_counted(cx, items_of(cx, v), count, None)
+
+
+def _too_few(cx: Context, have: Static | Host, want: str) -> AbsVal:
+    n = cx.host("str", operators.scalar_operand(cx, have))
+    text = cx.host("str.add", f"not enough values to unpack (expected {want}, got ", n)
+    cx.raise_(ValueError, cx.host("str.add", text, ")"))
 
 
 def _unpack_counted(cx: Context, items: Items, count: int, star: int | None) -> list[AbsVal]:
@@ -419,15 +431,10 @@ def _unpack_counted(cx: Context, items: Items, count: int, star: int | None) -> 
     def fail() -> AbsVal:
         few = cx.host("lt", items.count.operand, count)  # type: ignore[union-attr]
 
-        def too_few() -> AbsVal:
-            n = cx.host("str", items.count.operand)  # type: ignore[union-attr]
-            text = cx.host("str.add", f"not enough values to unpack (expected {count}, got ", n)
-            cx.raise_(ValueError, cx.host("str.add", text, ")"))
-
         def too_many() -> AbsVal:
             cx.raise_(ValueError, f"too many values to unpack (expected {count})")
 
-        return branch(cx, few, too_few, too_many, "count", cx.span)
+        return branch(cx, few, lambda: _too_few(cx, items.count, str(count)), too_many, "count", cx.span)
 
     branch(cx, wrong, fail, lambda: Static(None), "count", cx.span)
     return [items.get(Static(i)) for i in range(count)]

@@ -277,8 +277,8 @@ def _as_list(t: Type) -> ListType | None:
     return None if elem is None else ListType(elem)
 
 
-def join_or_union(a: Type, b: Type) -> Type:
-    """`join`, or the union of both where they do not join; for results, which may be variants."""
+def _as_one(a: Type, b: Type) -> Type | None:
+    """One type for both that is no union itself, though its elements may be unions."""
     joined = join(a, b)
     if joined is not None:
         return joined
@@ -287,16 +287,24 @@ def join_or_union(a: Type, b: Type) -> Type:
         elem = join(listed[0].elem, listed[1].elem)
         if elem is not None:
             return ListType(elem)
+    if isinstance(a, TupleType) and isinstance(b, TupleType) and a.kind == b.kind and len(a.elems) == len(b.elems):
+        return TupleType(tuple(join_or_union(x, y) for x, y in zip(a.elems, b.elems)), a.kind)
+    return None
+
+
+def join_or_union(a: Type, b: Type) -> Type:
+    """`join`, or the union of both where they do not join; for results, which may be variants."""
+    one = _as_one(a, b)
+    if one is not None:
+        return one
     if isinstance(a, OptionalType) or isinstance(b, OptionalType):
         inner_a = a.elem if isinstance(a, OptionalType) else a
         inner_b = b.elem if isinstance(b, OptionalType) else b
         return OptionalType(join_or_union(inner_a, inner_b))
-    if isinstance(a, TupleType) and isinstance(b, TupleType) and a.kind == b.kind and len(a.elems) == len(b.elems):
-        return TupleType(tuple(join_or_union(x, y) for x, y in zip(a.elems, b.elems)), a.kind)
     members: list[Type] = list(a.members) if isinstance(a, UnionType) else [a]
     for t in b.members if isinstance(b, UnionType) else (b,):
         for i, m in enumerate(members):
-            merged = join(m, t)
+            merged = _as_one(m, t)
             if merged is not None:
                 members[i] = merged
                 break
