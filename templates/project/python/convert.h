@@ -283,7 +283,8 @@ struct Convert<kind::Dict<K, V>> {
   }
   static pb::object to(const T& value) {
     pb::dict out;
-    for (const auto& [key, item] : value.items().items()) {
+    const auto entries = value.items();
+    for (const auto& [key, item] : entries.items()) {
       out[Convert<K>::to(key)] = Convert<V>::to(item);
     }
     return out;
@@ -306,7 +307,8 @@ struct Convert<kind::Set<E>> {
   }
   static pb::object to(const T& value) {
     pb::set out;
-    for (const auto& item : value.unordered().items()) {
+    const auto members = value.unordered();
+    for (const auto& item : members.items()) {
       out.add(Convert<E>::to(item));
     }
     return out;

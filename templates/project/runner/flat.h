@@ -234,7 +234,8 @@ struct Flatten<kind::Dict<K, V>> {
   static constexpr bool by_name = std::is_same_v<K, kind::Str>;
   static void put(const T& value, const std::string& name, Flat& out) {
     std::size_t i = 0;
-    for (const auto& [key, item] : value.items().items()) {
+    const auto entries = value.items();
+    for (const auto& [key, item] : entries.items()) {
       if constexpr (by_name) {
         flatten<V>(item, name + "." + key, out);
       } else {
@@ -267,7 +268,8 @@ struct Flatten<kind::Set<E>> {
   }
   static T get(const Flat& flat, const std::string& name) {
     T out;
-    for (const auto& item : unflatten<kind::List<E>>(flat, name).items()) {
+    const auto members = unflatten<kind::List<E>>(flat, name);
+    for (const auto& item : members.items()) {
       out.add(item);
     }
     return out;

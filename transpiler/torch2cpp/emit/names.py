@@ -21,7 +21,9 @@ _KEYWORDS = frozenset(
 )
 
 #: Names the emitted files use themselves; a Python variable of that name gets a trailing underscore.
-RESERVED = frozenset({"std", "py", "torch", "torch2cpp", "Tensor", "Regions", "State", "at", "c10", "main"})
+RESERVED = frozenset(
+    {"std", "py", "torch", "torch2cpp", "Tensor", "Regions", "State", "at", "c10", "main", "int64_t", "size_t", "M_PI"}
+)
 
 #: How generated helpers are called, by what they are for. One table, so that nothing else invents prefixes.
 PREFIXES = {
