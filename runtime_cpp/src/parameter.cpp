@@ -4,8 +4,6 @@
 
 namespace torch2cpp {
 
-Tensor as_parameter(const Tensor& weight) {
-  return dispatch<Tensor>("aten::requires_grad_", "", alias(weight), true);
-}
+Tensor as_parameter(const Tensor& weight) { return dispatch<Tensor>("aten::requires_grad_", "", alias(weight), true); }
 
 }  // namespace torch2cpp

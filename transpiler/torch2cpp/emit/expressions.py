@@ -21,7 +21,6 @@ from torch2cpp.emit.precedence import (
     EQ,
     LAND,
     LOR,
-    LOWEST,
     MUL,
     POSTFIX,
     REL,
@@ -29,8 +28,10 @@ from torch2cpp.emit.precedence import (
     Expr,
     binary,
     call,
+    receiver,
     wrap,
 )
+from torch2cpp.emit.special_rows import SPECIAL
 from torch2cpp.emit.tensor_calls import tensor_call
 from torch2cpp.hostir.host_ops import TABLE
 from torch2cpp.hostir.ops import (
@@ -59,7 +60,6 @@ from torch2cpp.hostir.types import (
     OptionalType,
     RecordType,
     SetType,
-    StructType,
     TupleType,
     Type,
 )
@@ -218,10 +218,11 @@ class Expressions:
             if orelse is True:
                 return binary("||", LOR, self.negated(op.cond), self.operand(then))
         # Both operands of ?: must have the very type of the result.
-        a, b = (wrap(self._exactly(x, result), COND + 1) for x in (then, orelse))
+        a, b = (wrap(self.exactly(x, result), COND + 1) for x in (then, orelse))
         return Expr(f"{wrap(cond, COND + 1)} ? {a} : {b}", COND)
 
-    def _exactly(self, tree: Operand, type_: Type) -> Expr:
+    def exactly(self, tree: Operand, type_: Type) -> Expr:
+        """An operand as an expression of just this C++ type, nothing that converts to it."""
         expr = self.typed(tree, type_)
         same = isinstance(tree, Value) and self.spelled(tree.type) == self.spelled(type_)
         if same or isinstance(tree, tuple | list | dict) or type_ in (BOOL, FLOAT):
@@ -250,7 +251,7 @@ class Expressions:
 
     def host(self, op: HostOp) -> Expr:
         """One row of the table."""
-        special = _SPECIAL.get(op.name)
+        special = SPECIAL.get(op.name)
         if special is not None:
             return special(self, op)
         if (infix := self._infix(op)) is not None:
@@ -328,13 +329,6 @@ def _is_string_object(part: Operand) -> bool:
     return isinstance(part, Value)
 
 
-def receiver(expr: Expr) -> str:
-    """What stands before a member's name: `xs.` or, for an optional's value, `xs->`."""
-    if expr.text.startswith("*") and re.fullmatch(r"\*[\w.>-]+", expr.text):
-        return f"{expr.text[1:]}->"
-    return f"{wrap(expr, POSTFIX)}."
-
-
 def _kind(x: Operand) -> Type | None:
     return x.type if isinstance(x, Value) else _constant_type(x)
 
@@ -377,118 +371,3 @@ def _wanted_by_mapping(op: HostOp, i: int, container: Type | None, result: Type 
     if op.name.startswith("set.") and isinstance(container, SetType) and i == 1:
         return container.elem
     return None
-
-
-# -- rows with a spelling of their own -------------------------------------------------------------
-
-
-def _tuple_make(e: Expressions, op: HostOp) -> Expr:
-    assert op.result is not None
-    return e.typed(tuple(op.args), op.result.type)
-
-
-def _tuple_get(e: Expressions, op: HostOp) -> Expr:
-    source, index = op.args
-    assert isinstance(source.type, TupleType)
-    return Expr(f"std::get<{index % len(source.type.elems)}>({e.operand(source).text})", POSTFIX)
-
-
-def _record_make(e: Expressions, op: HostOp) -> Expr:
-    assert op.result is not None
-    names, *values = op.args
-    return e.typed(dict(zip(names, values)), op.result.type)
-
-
-def _field(e: Expressions, owner: Value, name: str) -> str:
-    assert isinstance(owner.type, RecordType | StructType)
-    e.types.name_of(owner.type)
-    return next(cpp for python, cpp, _ in e.types.record(owner.type).fields if python == name)
-
-
-def _record_get(e: Expressions, op: HostOp) -> Expr:
-    return Expr(f"{receiver(e.operand(op.args[0]))}{_field(e, *op.args)}", POSTFIX)
-
-
-def _struct_new(e: Expressions, op: HostOp) -> Expr:
-    assert op.result is not None and isinstance(op.result.type, StructType)
-    _, names, *values = op.args
-    given = dict(zip(names, values))
-    record = e.types.record(op.result.type)
-    args = [e.typed(given[k], t) if k in given else Expr(f"{e.spelled(t)}{{}}", ATOM) for k, _, t in record.fields]
-    return call(f"py::make<{record.cpp_name}>", *args)
-
-
-def _struct_get(e: Expressions, op: HostOp) -> Expr:
-    return Expr(f"{wrap(e.operand(op.args[0]), POSTFIX)}->{_field(e, *op.args)}", POSTFIX)
-
-
-def _struct_set(e: Expressions, op: HostOp) -> Expr:
-    owner, name, value = op.args
-    field_type = next(t for k, _, t in e.types.record(owner.type).fields if k == name)
-    target = f"{wrap(e.operand(owner), POSTFIX)}->{_field(e, owner, name)}"
-    return Expr(f"{target} = {e.typed(value, field_type).text}", LOWEST)
-
-
-def _optional_some(e: Expressions, op: HostOp) -> Expr:
-    assert op.result is not None and isinstance(op.result.type, OptionalType)
-    return call(e.spelled(op.result.type), e.typed(op.args[0], op.result.type.elem))
-
-
-def _optional_none(e: Expressions, op: HostOp) -> Expr:
-    assert op.result is not None
-    return Expr(f"{e.spelled(op.result.type)}{{}}", POSTFIX)
-
-
-def _is_none(e: Expressions, op: HostOp) -> Expr:
-    return Expr(f"!{wrap(e.operand(op.args[0]), POSTFIX)}.has_value()", UNARY)
-
-
-def _optional_cast(e: Expressions, op: HostOp) -> Expr:
-    assert op.result is not None
-    return e.typed(op.args[0], op.result.type)
-
-
-def _optional_get(e: Expressions, op: HostOp) -> Expr:
-    return Expr(f"*{wrap(e.operand(op.args[0]), UNARY)}", UNARY)
-
-
-def _union_make(e: Expressions, op: HostOp) -> Expr:
-    assert op.result is not None
-    index, value = op.args
-    made = e.spelled(op.result.type)
-    return call(made, Expr(f"std::in_place_index<{index}>", ATOM), e.operand(value))
-
-
-def _not(e: Expressions, op: HostOp) -> Expr:
-    return e.negated(op.args[0])
-
-
-def _select(e: Expressions, op: HostOp) -> Expr:
-    assert op.result is not None
-    cond, a, b = op.args
-    arms = [wrap(e._exactly(x, op.result.type), COND + 1) for x in (a, b)]
-    return Expr(f"{wrap(e.operand(cond), COND + 1)} ? {arms[0]} : {arms[1]}", COND)
-
-
-def _tensor_size(e: Expressions, op: HostOp) -> Expr:
-    return call("py::size", e.operand(op.args[0]), e.operand(op.args[1]))
-
-
-_SPECIAL: dict[str, Callable[[Expressions, HostOp], Expr]] = {
-    "tuple.make": _tuple_make,
-    "tuple.get": _tuple_get,
-    "record.make": _record_make,
-    "record.get": _record_get,
-    "struct.new": _struct_new,
-    "struct.get": _struct_get,
-    "struct.set": _struct_set,
-    "optional.some": _optional_some,
-    "optional.none": _optional_none,
-    "optional.is_none": _is_none,
-    "optional.get": _optional_get,
-    "optional.cast": _optional_cast,
-    "union.make": _union_make,
-    "not": _not,
-    "select": _select,
-    "tensor.size": _tensor_size,
-}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import final
 
@@ -54,3 +55,10 @@ def call(function: str, *args: Expr) -> Expr:
     'py::len(xs)'
     """
     return Expr(f"{function}({', '.join(a.text for a in args)})", POSTFIX)
+
+
+def receiver(expr: Expr) -> str:
+    """What stands before a member's name: `xs.` or, for an optional's value, `xs->`."""
+    if expr.text.startswith("*") and re.fullmatch(r"\*[\w.>-]+", expr.text):
+        return f"{expr.text[1:]}->"
+    return f"{wrap(expr, POSTFIX)}."
