@@ -266,7 +266,7 @@ def _int(cx: Context, obj: AbsVal) -> Any:
     if isinstance(obj, Host):
         return obj if obj.type == INT else _NO
     if isinstance(obj, Tensor) and _is_int(cx, obj):
-        return cx.scalar("tensor.item", obj.operand)
+        return scalar_item(cx, obj)
     return _NO
 
 

@@ -99,6 +99,7 @@ def evaluate(cx: Context, call: Callable[..., Any], args: Any, kwargs: Any, key:
     """
     varying = bool(_syms((args, kwargs))) or _has_host_int((args, kwargs))
     outs: dict[int, Any] = {}
+    draws: dict[int, dict[int, int]] = {}
     error: Exception | None = None
     for w in range(WORLDS) if varying else range(1):
         try:
@@ -108,12 +109,13 @@ def evaluate(cx: Context, call: Callable[..., Any], args: Any, kwargs: Any, key:
     if 0 not in outs and varying:
         _repair(cx, call, args, kwargs)
         if not outs:
-            outs = _search(call, args, kwargs, key)
+            outs, draws = _search(call, args, kwargs, key)
     if not outs:
         raise OpFails(str(error).split("\n")[0]) from error
     if varying:
         _probe(call, args, kwargs, key, outs)
-    return _combine(cx, outs, _syms((args, kwargs)), varying)
+    ints = [x for x in leaves((args, kwargs)) if isinstance(x, Host) and x.type.kind == "int"]
+    return _combine(cx, outs, [*_syms((args, kwargs)), *ints], varying, draws)
 
 
 def _probe(call: Callable[..., Any], args: Any, kwargs: Any, key: Any, outs: dict[int, Any]) -> None:
@@ -141,7 +143,9 @@ def _probe(call: Callable[..., Any], args: Any, kwargs: Any, key: Any, outs: dic
             outs[WORLDS + len(outs)] = out
 
 
-def _search(call: Callable[..., Any], args: Any, kwargs: Any, key: Any) -> dict[int, Any]:
+def _search(
+    call: Callable[..., Any], args: Any, kwargs: Any, key: Any
+) -> tuple[dict[int, Any], dict[int, dict[int, int]]]:
     """Sizes the operation takes, where those of the sample worlds do not belong together.
 
     The varying sizes are drawn from those around and some usual ones. What is found only tells
@@ -152,6 +156,7 @@ def _search(call: Callable[..., Any], args: Any, kwargs: Any, key: Any) -> dict[
     pool = sorted({size_in(d, w) for x in found if isinstance(x, Tensor) for d in x.meta.dims for w in range(WORLDS)})
     pool = [n for n in {*pool, 1, 2, 4, 7, 12, 16, 24} if n > 0]
     outs: dict[int, Any] = {}
+    draws: dict[int, dict[int, int]] = {}
     for _ in range(SEARCHES):
         drawn: dict[Any, int] = {}
 
@@ -167,9 +172,10 @@ def _search(call: Callable[..., Any], args: Any, kwargs: Any, key: Any) -> dict[
             outs[len(outs)] = _run(call, args, kwargs, concrete, key)
         except Exception:  # not these either
             continue
+        draws[len(outs) - 1] = {k: v for k, v in drawn.items() if isinstance(k, int)}
         if len(outs) == WORLDS:
             break
-    return outs
+    return outs, draws
 
 
 def _run(call: Callable[..., Any], args: Any, kwargs: Any, concrete: Callable[[Any], Any], key: Any) -> Any:
@@ -218,7 +224,9 @@ def _freeze(tree: Any) -> Any:
     return repr(tree)
 
 
-def _combine(cx: Context, outs: dict[int, Any], inputs: list[Sym], varying: bool) -> Any:
+def _combine(
+    cx: Context, outs: dict[int, Any], inputs: list[Sym | Host], varying: bool, draws: dict[int, dict[int, int]]
+) -> Any:
     first = next(iter(outs.values()))
 
     def merge(path: tuple[int, ...], node: Any) -> Any:
@@ -230,7 +238,7 @@ def _combine(cx: Context, outs: dict[int, Any], inputs: list[Sym], varying: bool
         dims: list[Dim] = []
         for i in range(len(node.shape)):
             sizes = {w: leaf.shape[i] for w, leaf in others.items()}
-            dims.append(_dim(cx, sizes, inputs, varying, (*path, i)))
+            dims.append(_dim(sizes, inputs, varying, draws))
         return Meta(node.dtype, tuple(dims))
 
     return merge((), first)
@@ -242,17 +250,29 @@ def _follow(tree: Any, path: tuple[int, ...]) -> Any:
     return tree
 
 
-def _dim(cx: Context, sizes: dict[int, int], inputs: list[Sym], varying: bool, place: Any) -> Dim:
+def _dim(
+    sizes: dict[int, int], inputs: list[Sym | Host], varying: bool, draws: dict[int, dict[int, int]]
+) -> Dim:
+    """One size of a result from its values in the worlds that worked (and, beyond them, in the probes)."""
+    worlds = [(w, n) for w, n in sizes.items() if w < WORLDS]
     same = len(set(sizes.values())) == 1
-    if same and (len(sizes) > 1 or not varying):
+    for x in inputs:
+        # sizes that were searched for follow the ints they were given as
+        drawn = x.operand.id if isinstance(x, Host) else None
+        if drawn is not None and draws and all(draws.get(w, {}).get(drawn) == n for w, n in worlds):
+            return Sym(distinct(n for _, n in worlds) if len(worlds) == WORLDS else DEFAULT_HINTS)
+    # One world alone proves little: there, a size that an input has too is that input's.
+    if same and (len(worlds) > 1 or not varying):
         return next(iter(sizes.values()))
-    for sym in inputs:
-        worlds = [(w, n) for w, n in sizes.items() if w < WORLDS]
-        if 0 in sizes and all(sym.hints[w] == n for w, n in worlds):
-            return sym
+    if 0 in sizes:
+        for x in inputs:
+            hints = x.hints if isinstance(x, Sym) else distinct(x.hints or DEFAULT_HINTS)
+            if all(hints[w] == n for w, n in worlds):
+                return x if isinstance(x, Sym) else x.dim if isinstance(x.dim, Sym) else Sym(hints)
+    if same and len(sizes) > 1:
+        return next(iter(sizes.values()))
     base = sizes.get(0, next(iter(sizes.values())))
-    hints = tuple(sizes.get(w, base + 2 * w) for w in range(WORLDS))
-    return Sym(hints)
+    return Sym(distinct(sizes.get(w, base + 2 * w) for w in range(WORLDS)))
 
 
 def _repair(cx: Context, call: Callable[..., Any], args: Any, kwargs: Any) -> None:

@@ -209,7 +209,15 @@ def _sizes_list(cx: Context, name: str, op: Any, args: list[Any], kwargs: dict[s
     )
 
 
+def _embedding_bag(cx: Context, op: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """The CPU kernel gives its helper results other sizes than meta tensors say."""
+    out = evaluate(cx, op, args, kwargs, op.name())
+    helpers = [Meta(m.dtype, tuple(_count(cx) for _ in m.dims)) for m in out[1:]]
+    return [out[0], *helpers]
+
+
 _RULES = {
+    "embedding_bag": _embedding_bag,
     "nonzero": _nonzero,
     "argwhere": _nonzero,
     "nonzero_numpy": _nonzero_numpy,

@@ -43,7 +43,7 @@ from torch2cpp.hostir.ops import (
 from torch2cpp.hostir.program import REQUIRED, Function, Param, Program, Region
 from torch2cpp.hostir.pyerror import IrFault, PyError, from_exception
 from torch2cpp.hostir.pyvalues import to_internal, to_python
-from torch2cpp.hostir.types import FLOAT, INT, ListType, Type
+from torch2cpp.hostir.types import FLOAT, INT, ListType, TensorType, Type
 
 #: How a block ended: its terminator and the values that one hands on.
 _Exit = tuple[Op, tuple[Any, ...]]
@@ -184,6 +184,8 @@ class Interpreter:
             raise IrFault(f"{type(op).__name__}: {len(given)} values for {len(values)} names")
         for value, x in zip(values, given, strict=True):
             frame.env[value] = coerced(x, value.type)
+            if isinstance(value.type, TensorType) and x is not None:
+                _check_sizes(value, x)
 
     # -- operations ----------------------------------------------------------------------------
 
@@ -379,6 +381,15 @@ def evaluate_host(name: str, args: Sequence[Any]) -> Any:
     if info.promote and any(type(a) is float for a in args):
         args = [float(a) if isinstance(a, int) else a for a in args]
     return info.evaluate(*args)
+
+
+def _check_sizes(value: Value, x: torch.Tensor) -> None:
+    """A tensor is what binding said it is; a size taken for a constant that varies would be a wrong program."""
+    t = value.type
+    assert isinstance(t, TensorType)
+    wrong = x.dtype != t.dtype or x.dim() != len(t.dims)
+    if wrong or any(want is not None and want != have for want, have in zip(t.dims, x.shape, strict=True)):
+        raise IrFault(f"{value} is {t} to the program but {x.dtype} of sizes {list(x.shape)} at {value.span}")
 
 
 def coerced(value: Any, type_: Type) -> Any:
