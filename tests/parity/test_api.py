@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import torch
+from safetensors.torch import save_file
 from torch import nn
 
 import torch2cpp
@@ -84,6 +85,33 @@ def test_instances_have_state_of_their_own(project: torch2cpp.Project):
         assert (ours.count(10), other.count(10)) == (13, 11)
         ours.reset()
         assert same(ours(x), Running()(x))
+
+
+def test_state_is_saved_restored_and_cloned(project: torch2cpp.Project, tmp_path: Path):
+    x = torch.randn(2, 2)
+    first, python = project.load(), Running()
+    fresh = tmp_path / "fresh.safetensors"
+    first.save_state(str(fresh))
+    with torch.no_grad():
+        first(x), python(x)
+        first.save_state(str(tmp_path / "state.safetensors"))
+        copy = first.clone()
+        assert same(first(x), python(x))
+
+        second, again = project.load(), Running()
+        second.load_state(str(tmp_path / "state.safetensors"))
+        again(x)
+        want = again(x)
+        assert same(second(x), want)
+        assert same(copy(x), want)
+        second.load_state(str(fresh))
+        assert same(second(x), Running()(x))
+    save_file({"total": torch.zeros(3), "calls": torch.tensor(1)}, tmp_path / "other.safetensors")
+    with pytest.raises(ValueError, match=r"state 'total': expected float32 \[2\], got float32 \[3\]"):
+        second.load_state(str(tmp_path / "other.safetensors"))
+    save_file({"total:none": torch.tensor(True)}, tmp_path / "other.safetensors")
+    with pytest.raises(ValueError, match="calls"):
+        second.load_state(str(tmp_path / "other.safetensors"))
 
 
 def test_exceptions_come_back_with_their_name_and_place(project: torch2cpp.Project):

@@ -20,7 +20,7 @@ from torch2cpp.emit.kinds import kind
 from torch2cpp.emit.layout import Layout, lay_out
 from torch2cpp.emit.names import Scope
 from torch2cpp.emit.nodes import Comments, render
-from torch2cpp.emit.precedence import ATOM, Expr
+from torch2cpp.emit.precedence import ATOM, POSTFIX, Expr
 from torch2cpp.emit.view_model import (
     CellView,
     FieldView,
@@ -85,7 +85,16 @@ def assemble(program: Program, compiled: CompiledRegions, **about: Any) -> Proje
 
 def _cell(cell: Cell, layout: Layout) -> CellView:
     initial = initial_value(cell.initial, cell.type, cell.name, layout.types)
-    return CellView(layout.cells[cell], cell.name, spell(cell.type, layout.types), initial)
+    name = layout.cells[cell]
+    checks = check_input(Expr(f"state.{name}", POSTFIX), cell.name, cell.type, layout.types, kind="state")
+    return CellView(
+        name=name,
+        python_name=cell.name,
+        type=spell(cell.type, layout.types),
+        initial=initial,
+        kind=kind(cell.type, layout.types),
+        checks=tuple(render(checks, Comments(""))),
+    )
 
 
 def own_sources(program: Program) -> list[str]:

@@ -138,6 +138,10 @@ class CellView:
     python_name: str
     type: str
     initial: str
+    #: `kind::...` for conversion.
+    kind: str
+    #: Checks of a value that was read from a file.
+    checks: tuple[str, ...]
 
 
 @final
@@ -177,7 +181,6 @@ class ProjectView:
     units: tuple[UnitView, ...]
     link: tuple[str, ...]
     runtime_sources: tuple[str, ...]
-    io_sources: tuple[str, ...]
     #: Whether an instance has state between calls.
     stateful: bool
     #: Names of the backends used.

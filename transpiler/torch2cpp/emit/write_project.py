@@ -36,6 +36,8 @@ _FILES = {
     "cmake/Config.cmake.in.j2": "cmake/Config.cmake.in",
     "README.md.j2": "README.md",
 }
+#: Files of models that keep something between calls.
+_STATEFUL = {"state.h.j2": "src/state.h", "state.cpp.j2": "src/state.cpp"}
 #: Files that are the same for every project.
 _COPIED = {
     "cmake/FindLibtorchCpu.cmake": "cmake/FindLibtorchCpu.cmake",
@@ -48,8 +50,6 @@ _COPIED = {
     "runner/runner.cpp": "src/runner.cpp",
 }
 _CPP = (".h", ".cpp")
-#: Runtime sources that only the runner needs.
-_IO = re.compile(r"^(io_|npy|npz|zip_)")
 
 
 def package_version() -> str:
@@ -65,17 +65,16 @@ def write_project(program: Program, compiled: CompiledRegions, folder: Path, opt
 
     Files whose content stays the same are not touched, so that a build redoes only what changed.
     """
-    sources = _runtime_sources()
     view = assemble(
         program,
         compiled,
         version=package_version(),
         runtime_version=_runtime_version(),
         options=options,
-        runtime_sources=tuple(s for s in sources if not _IO.match(s)),
-        io_sources=tuple(s for s in sources if _IO.match(s)),
+        runtime_sources=tuple(_runtime_sources()),
     )
-    texts = {target.format(ns=view.namespace): render(f"project/{t}", view=view) for t, target in _FILES.items()}
+    templates = _FILES | (_STATEFUL if view.stateful else {})
+    texts = {target.format(ns=view.namespace): render(f"project/{t}", view=view) for t, target in templates.items()}
     texts |= {target: (shipped("templates") / "project" / s).read_text() for s, target in _COPIED.items()}
     texts |= dict(compiled.sources)
     texts[".clang-format"] = (shipped("templates") / "project/clang-format").read_text()
