@@ -292,16 +292,16 @@ def _list(cx: Context, kind: str, n: int | None, v: AbsVal) -> Any:
 def emit_op(cx: Context, op: torch._ops.OpOverload, bound: dict[str, Any], label: str) -> AbsVal:
     """Emits one operator call with arguments by schema name."""
     args, kwargs = _arrange(op, bound)
-    out = special_result(cx, op, args, kwargs)
-    if out is None:
-        try:
+    try:
+        out = special_result(cx, op, args, kwargs)
+        if out is None:
             out = evaluate(cx, op, args, kwargs, op.name())
-        except OpFails as error:
-            cx.refuse(
-                "T2C140",
-                f"{op._schema.name.removeprefix('aten::')} fails for every sample size: {error}",
-                "check the shapes that reach this line; give an example input that takes this path",
-            )
+    except OpFails as error:
+        cx.refuse(
+            "T2C140",
+            f"{op._schema.name.removeprefix('aten::')} fails for every sample size: {error}",
+            "check the shapes that reach this line; give an example input that takes this path",
+        )
     cx.mark("tensor")
     return _results(cx, op, args, kwargs, out, label)
 

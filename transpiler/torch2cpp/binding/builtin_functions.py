@@ -590,7 +590,31 @@ def _print(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal
     return NONE
 
 
-@_builtin(copy.copy, copy.deepcopy, static=False)
+@_builtin(copy.deepcopy, static=False)
+def _deepcopy(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
+    """Copies what is inside too; an object that appears twice is refused rather than copied twice."""
+    from torch2cpp.binding.comprehensions import consume
+    from torch2cpp.binding.container_methods import list_append
+    from torch2cpp.binding.containers import new_dict, new_list
+
+    o = resolve(cx, args[0])
+    site = cx.site(None)
+    if isinstance(o, Tup):
+        return Tup(tuple(_deepcopy(cx, [e], {}) for e in o.elems), o.cls, o.names)
+    if isinstance(o, ListObj):
+        return new_list(cx, [_deepcopy(cx, [e], {}) for e in o.elems], site, o.kind)
+    if isinstance(o, DictObj):
+        return new_dict(cx, [(Static(k), _deepcopy(cx, [v], {})) for k, v in o.items.items()], site, o.factory)
+    if isinstance(o, Rt) and isinstance(o.type, ListType):
+        out = new_list(cx, [], site)
+        consume(cx, args[0], lambda x: list_append(cx, out, _deepcopy(cx, [x], {})), site)
+        return out
+    if isinstance(o, Static | Host) or operators.tensor_of(cx, o) is not None:
+        return _copy(cx, args, {})
+    cx.refuse("T2C200", f"deepcopy of {describe(cx, args[0])}", "copy lists, dicts or tensors")
+
+
+@_builtin(copy.copy, static=False)
 def _copy(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
     o = resolve(cx, args[0])
     t = operators.tensor_of(cx, o)

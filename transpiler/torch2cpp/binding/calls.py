@@ -17,6 +17,7 @@ from torch2cpp.binding.choices import distributes
 from torch2cpp.binding.context import CallSite, Context, Frame, Label
 from torch2cpp.binding.control import branch, labelled
 from torch2cpp.binding.convert import describe, resolve
+from torch2cpp.binding.impure import reason_not_to_call
 from torch2cpp.binding.values import (
     NONE,
     AbsVal,
@@ -102,6 +103,9 @@ def call_static(cx: Context, value: Any, args: list[AbsVal], kwargs: dict[str, A
     handler = torch_handler(value) or builtin_handler(value)
     if handler is not None:
         return handler(cx, args, kwargs)
+    wrong = reason_not_to_call(value)
+    if wrong is not None:
+        cx.refuse("T2C207", *wrong)
     if isinstance(value, functools.partial):
         bound = {k: Static(v) for k, v in value.keywords.items()}
         return call(cx, Static(value.func), [*map(Static, value.args), *args], bound | kwargs)

@@ -264,14 +264,45 @@ def get_item(cx: Context, obj: AbsVal, index: AbsVal) -> AbsVal:
             picked = cx.scalar("list.get", o.extra, operators.scalar_operand(cx, index))
             return Iter("choice", o.parts, picked)
         case RangeVal():
-            start = operators.binary(cx, "*", index, o.step)
-            return operators.binary(cx, "+", o.start, start)
+            return _range_item(cx, o, index)
     from torch2cpp.binding.calls import call_method_if_any
 
     out = call_method_if_any(cx, obj, "__getitem__", [index])
     if out is not None:
         return out
     cx.refuse("T2C160", f"{describe(cx, obj)} is indexed", "index lists, tuples, dicts, strings or tensors")
+
+
+def _range_item(cx: Context, o: RangeVal, index: AbsVal) -> AbsVal:
+    """`range(...)[i]`, through a run-time list: negative and out-of-range indices are Python's."""
+    from torch2cpp.binding.control import branch
+    from torch2cpp.binding.iteration import items_of
+
+    items = items_of(cx, o)
+    if not is_scalar(index):
+        cx.refuse("T2C161", f"a range is indexed with {describe(cx, index)}", "index it with an int")
+    low = operators.compare(cx, "<", index, Static(0))
+    from_end = operators.truth(cx, low)
+    at = (
+        (operators.binary(cx, "+", items.count, index) if from_end.value else index)
+        if isinstance(from_end, Static)
+        else branch(
+            cx, from_end.operand, lambda: operators.binary(cx, "+", items.count, index), lambda: index, "i", cx.span
+        )
+    )
+    inside = operators.truth(cx, operators.compare(cx, "<", at, items.count))
+    positive = operators.truth(cx, operators.compare(cx, ">=", at, Static(0)))
+
+    def outside() -> AbsVal:
+        cx.raise_(IndexError, "range object index out of range")
+
+    for ok in (inside, positive):
+        if isinstance(ok, Static):
+            if not ok.value:
+                outside()
+        else:
+            branch(cx, ok.operand, lambda: Static(None), outside, "range", cx.span)
+    return items.get(at)
 
 
 def _static_item(cx: Context, obj: AbsVal, value: Any, index: AbsVal) -> AbsVal:
@@ -283,6 +314,8 @@ def _static_item(cx: Context, obj: AbsVal, value: Any, index: AbsVal) -> AbsVal:
         if isinstance(value, torch.nn.ModuleList) and isinstance(index.value, slice):
             return Static(list(item))
         return Static(item)
+    if isinstance(value, range) and isinstance(index, Host):
+        return _range_item(cx, RangeVal(Static(value.start), Static(value.stop), Static(value.step)), index)
     if isinstance(index, Host):
         if index.loops - cx.facts.unrolled and isinstance(value, torch.nn.Module | list | tuple):
             need_static(cx, index)
@@ -328,6 +361,8 @@ def _static_dict_item(cx: Context, items: dict[Any, Any], key: Host) -> AbsVal:
     """A dict of static values looked up with a run-time key: one branch per entry."""
     from torch2cpp.binding.control import branch
 
+    if hasattr(type(items), "__missing__"):
+        cx.refuse("T2C161", f"a {type(items).__name__} is indexed with a run-time key", "use a plain dict and get()")
     entries = [(k, v) for k, v in items.items() if static_type(k) == key.type]
     modules = any(isinstance(v, torch.nn.Module) or callable(v) for _, v in entries)
     if modules:

@@ -45,6 +45,8 @@ class Facts:
     examples: dict[Any, Any] = field(default_factory=dict)
     #: Loops over static ranges that must be unrolled.
     unrolled: set[Any] = field(default_factory=set)
+    #: Loops whose body changes the length of what they walk.
+    growing: set[Any] = field(default_factory=set)
     #: (module path, attribute) -> type of the state cell.
     state: dict[tuple[str, str], Type] = field(default_factory=dict)
     state_examples: dict[tuple[str, str], Any] = field(default_factory=dict)

@@ -7,14 +7,15 @@ from typing import Any
 
 import libcst as cst
 
-from torch2cpp.binding import operators
+from torch2cpp.binding import growing, operators
 from torch2cpp.binding.context import Context, Label
 from torch2cpp.binding.control import branch, labelled
 from torch2cpp.binding.expressions import evaluate
 from torch2cpp.binding.iteration import Items, items_of
+from torch2cpp.binding.joins import widen_list
 from torch2cpp.binding.loops import LoopPlan, run_loop
 from torch2cpp.binding.meta import DEFAULT_HINTS, hints_of
-from torch2cpp.binding.values import NONE, AbsVal, Host, Iter, ScopeObj, Static
+from torch2cpp.binding.values import AbsVal, DictObj, Host, Iter, ListObj, NONE, Ref, ScopeObj, Static
 from torch2cpp.binding.variables import iteration_names, set_name
 from torch2cpp.hostir.types import INT
 
@@ -76,7 +77,10 @@ def loop(
     unroll = items.known and (not items.prefers_loop or key in cx.facts.unrolled or cx.in_library())
     if unroll or items.most is not None:
         cx.mark("static")
-        _unrolled(cx, items, one, orelse)
+        _unrolled(cx, items, _watched(cx, items, one), orelse)
+        return
+    if key in cx.facts.growing:
+        growing.loop_over_growing(cx, items, one, orelse, key, local_names)
         return
     if isinstance(items.count, Static) and items.count.value == 0:
         if orelse is not None:
@@ -84,17 +88,37 @@ def loop(
         return
     run = lambda break_label: _run_time(cx, items, one, key, break_label, local_names, target)  # noqa: E731
     if orelse is None:
+        watched = growing.Watch(cx, items, key)
         with cx.label("break") as break_label, cx.label("continue") as continue_label:
             run((break_label, continue_label, False))
+        watched.check()
         return
 
     def with_else(out: Label) -> AbsVal:
+        watched = growing.Watch(cx, items, key)
         with cx.label("continue") as continue_label:
             run((out, continue_label, True))
+        watched.check()
         orelse()
         return NONE
 
     labelled(cx, "for", with_else, cx.span)
+
+
+def _watched(cx: Context, items: Items, one: Callable[[AbsVal], None]) -> Callable[[AbsVal], None]:
+    """`one`, followed by a look whether it changed the list that is walked: then that is a run-time list."""
+    source = items.source
+    before = cx.state.heap[source.id] if isinstance(source, Ref) else None
+
+    def run(item: AbsVal) -> None:
+        one(item)
+        now = cx.state.heap[source.id] if before is not None else None
+        if isinstance(before, ListObj) and isinstance(now, ListObj) and len(now.elems) != len(before.elems):
+            widen_list(cx, cx.state, now, None)
+        if isinstance(before, DictObj) and isinstance(now, DictObj) and len(now.items) != len(before.items):
+            cx.raise_(RuntimeError, "dictionary changed size during iteration")
+
+    return run if before is not None else one
 
 
 def _run_time(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -47,6 +47,8 @@ class Items:
     prefers_loop: bool = False
     #: For a range: its bounds, to print the loop as one over them.
     range_: tuple[AbsVal, AbsVal, AbsVal] | None = None
+    #: The list or dict that is walked, which the body may change.
+    source: AbsVal = None
     #: Where the count is a run-time value but each item must be known: how many there are at most.
     most: int | None = None
 
@@ -62,16 +64,18 @@ def items_of(cx: Context, v: AbsVal) -> Items:
     match o:
         case Static(value):
             return _static_items(cx, v, value)
-        case Tup() | ListObj():
+        case Tup():
             return _known(list(o.elems))
+        case ListObj():
+            return replace(_known(list(o.elems)), source=v)
         case DictObj():
-            return _known([Static(k) for k in o.items])
+            return replace(_known([Static(k) for k in o.items]), source=v)
         case RangeVal():
             return _range_items(cx, o)
         case Iter():
             return _iter_items(cx, o)
         case Rt():
-            return _rt_items(cx, o)
+            return replace(_rt_items(cx, o), source=v)
         case Host() if o.type == STR:
             length = cx.scalar("str.len", o.operand)
             return Items(length, lambda i: cx.scalar("str.get", o.operand, operators.scalar_operand(cx, i)), False)
@@ -219,6 +223,7 @@ def _iter_items(cx: Context, o: Iter) -> Items:
                 inner.known,
                 inner.prefers_loop,
                 most=inner.most,
+                source=inner.source,
             )
         case "zip":
             return _zip_items(cx, [items_of(cx, p) for p in o.parts])
