@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import torch
 
 from ir_builder import Builder
 from torch2cpp.hostir.interpret import Interpreter
+from torch2cpp.hostir.ops import Raise
 from torch2cpp.hostir.types import INT
 from torch2cpp.parity.coverage import coverage
 from torch2cpp.parity.run import Outcome, call, compare_outcomes
 from torch2cpp.parity.verdict import Verdict, cover, judge
+from torch2cpp.spans import Span
 
 
 def test_arguments_are_copied_and_their_tensors_kept():
@@ -74,3 +77,18 @@ def test_ways_not_taken_are_missed():
     cover(verdict, coverage(program, [interpreter]))
     assert (verdict.branches, verdict.branches_taken) == (2, 1)
     assert [way for _, way in verdict.missed] == ["false"]
+
+
+def test_what_python_raises_by_itself_is_no_branch(tmp_path: Path):
+    source = tmp_path / "model.py"
+    source.write_text("a, b = xs\nif n:\n    raise ValueError\n")
+    for line, ways in ((1, 1), (3, 2)):
+        b = Builder()
+        n = b.param("n", INT)
+        with b.block() as then:
+            b.add(Raise("ValueError", (), "no", Span(str(source), line, 1, line, 9)))
+        with b.block() as orelse:
+            b.yield_()
+        b.if_(b.host("gt", n, 0), then, orelse, [])
+        b.return_(n)
+        assert len(coverage(b.program(INT), []).ways) == ways

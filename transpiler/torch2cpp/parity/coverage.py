@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from typing import final
 
 from torch2cpp.hostir.interpret import Interpreter
-from torch2cpp.hostir.ops import If, Loop, walk
+from torch2cpp.hostir.ops import Block, If, Loop, Raise, walk
 from torch2cpp.hostir.program import Program
-from torch2cpp.spans import Span
+from torch2cpp.spans import Span, source_lines
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """Ways of the program's branches: those there are, and those taken. Unrolled copies count once."""
+    """Ways of the author's branches: those there are, and those taken. Unrolled copies count once."""
 
     ways: frozenset[tuple[Span, str]]
     taken: frozenset[tuple[Span, str]]
@@ -34,13 +34,26 @@ def coverage(program: Program, interpreters: Iterable[Interpreter]) -> Coverage:
     for function in (*program.entries.values(), *program.functions.values()):
         for op in walk(function.body):
             if isinstance(op, If):
-                for value in (True, False):
+                for value, arm in ((True, op.then), (False, op.orelse)):
                     way = (op.span, "true" if value else "false")
-                    ways.add(way)
+                    if not _is_pythons_own(arm):
+                        ways.add(way)
                     if any(value in i.taken.get(op, ()) for i in seen):
                         taken.add(way)
             elif isinstance(op, Loop):
                 ways.add((op.span, "body"))
                 if any(max(i.iterations.get(op, {0})) > 0 for i in seen):
                     taken.add((op.span, "body"))
-    return Coverage(frozenset(ways), frozenset(taken))
+    return Coverage(frozenset(ways), frozenset(taken & ways))
+
+
+def _is_pythons_own(arm: Block) -> bool:
+    """Whether an arm raises what Python itself would raise there, such as for a wrong number of values
+    to unpack: nothing that the model's author wrote as a branch."""
+    last = arm.ops[-1] if arm.ops else None
+    if isinstance(last, If):
+        return _is_pythons_own(last.then) and _is_pythons_own(last.orelse)
+    if not isinstance(last, Raise):
+        return False
+    text = source_lines(last.span.file)[last.span.line - 1 : last.span.end_line]
+    return bool(text) and not any("raise" in line or "assert" in line for line in text)
