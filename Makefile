@@ -30,10 +30,10 @@ $(STAMP): pyproject.toml
 	touch $@
 
 test: setup  ## the tests that run in minutes
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) -m 'not slow' $(ARGS)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m 'not slow' $(ARGS)
 
 test-all: setup  ## every test, the whole corpus through C++ included
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile $(ARGS)
 
 demo: setup  ## train an early-exit network on real digits, run it as C++
 	$(BIN)/python examples/demo_digits.py $(ARGS)
