@@ -11,7 +11,7 @@ from tests.fuzz.program import Generated
 
 Judge = Callable[[Generated], Verdict]
 #: Candidates tried at most.
-MAX_TRIES = 400
+MAX_TRIES = 250
 
 
 def shrink(program: Generated, verdict: Verdict, judge: Judge) -> tuple[Generated, Verdict]:

@@ -147,8 +147,17 @@ def test_views() -> None:
         for i in range(n):
             e[i] = i
         return (
-            "a" in d.keys(), n in d.values(), len(d.items()), list(d.keys())[0], n in e.keys(), ("a", n) in d.items(),
-            len(e.items()), list(e.items()), 3 in e.values(), sorted(e.items()), dict(zip(d.keys(), d.values())),
+            "a" in d.keys(),
+            n in d.values(),
+            len(d.items()),
+            list(d.keys())[0],
+            n in e.keys(),
+            ("a", n) in d.items(),
+            len(e.items()),
+            list(e.items()),
+            3 in e.values(),
+            sorted(e.items()),
+            dict(zip(d.keys(), d.values())),
         )
 
     assert_like_python(f, (2,), (4,), (0,))
@@ -167,8 +176,20 @@ def test_set_operators() -> None:
         w = u.copy()
         w &= t
         return (
-            sorted(s | t), sorted(s & t), sorted(s - t), sorted(s ^ u), len(s | t), s == {2, 1}, n in s, sorted(u),
-            sorted(v), sorted(w), u == {7}, u != t, {1} | {3} == {3, 1}, {1} < {1, 2},
+            sorted(s | t),
+            sorted(s & t),
+            sorted(s - t),
+            sorted(s ^ u),
+            len(s | t),
+            s == {2, 1},
+            n in s,
+            sorted(u),
+            sorted(v),
+            sorted(w),
+            u == {7},
+            u != t,
+            {1} | {3} == {3, 1},
+            {1} < {1, 2},
         )
 
     assert_like_python(f, (1,), (4,), (0,))

@@ -10,8 +10,18 @@ from like_python import assert_like_python, assert_refused
 def test_known_scalars() -> None:
     def f(a: int, b: int, x: float, y: float) -> object:
         return (
-            sum([a, b, 3]), sum((x, y)), sum([a, x]), sum([a], b), min(a, b), max([a, b, 3]), min(x, y, 0.5),
-            max("a", str(a)), sum(range(4)), min((a, x), (b, y)), max([a, b], key=lambda v: -v), max([], default=a),
+            sum([a, b, 3]),
+            sum((x, y)),
+            sum([a, x]),
+            sum([a], b),
+            min(a, b),
+            max([a, b, 3]),
+            min(x, y, 0.5),
+            max("a", str(a)),
+            sum(range(4)),
+            min((a, x), (b, y)),
+            max([a, b], key=lambda v: -v),
+            max([], default=a),
         )
 
     assert_like_python(f, (1, 2, 0.5, -1.5), (5, -3, 0.25, 2.0), (2, 2, 0.0, -0.0))
@@ -30,9 +40,21 @@ def test_run_time_lists() -> None:
         ys = [scale * i for i in range(n)]
         pairs = [(v, i) for i, v in enumerate(xs)]
         return (
-            sum(xs), sum(xs, 10), sum(ys), min(xs), max(ys), min(pairs), max(pairs, key=lambda p: p[1]),
-            max(xs, default=-1), min(xs, key=lambda v: -v), any(xs), all(xs), any(v > 3 for v in xs),
-            all(v < 2.5 for v in ys), sum(v for v in xs if v > 1), max(i * i for i in range(n)),
+            sum(xs),
+            sum(xs, 10),
+            sum(ys),
+            min(xs),
+            max(ys),
+            min(pairs),
+            max(pairs, key=lambda p: p[1]),
+            max(xs, default=-1),
+            min(xs, key=lambda v: -v),
+            any(xs),
+            all(xs),
+            any(v > 3 for v in xs),
+            all(v < 2.5 for v in ys),
+            sum(v for v in xs if v > 1),
+            max(i * i for i in range(n)),
         )
 
     assert_like_python(f, (4, 0.5), (6, -1.5))

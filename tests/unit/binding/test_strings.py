@@ -17,7 +17,7 @@ def test_f_strings() -> None:
             f"n={n} x={x:.3f} s={s!r} {{braces}} {flag} {n:>5}|{x:{width}.2f}|{s:<6}|{n:05d}",
             f"{n=} {x=:.1f} {s = }",
             f"",
-            f"{n + 1}\t{'lit'}\x41" f"{s}",
+            f"{n + 1}\t{'lit'}\x41{s}",
             rf"\d{n}",
             f"{n!s:>4}{x!r}",
             f'''it's "{s}"''',
@@ -47,8 +47,19 @@ def test_containers() -> None:
         xs = [i * x for i in range(n)]
         d = {s: n}
         return (
-            str([n, x, s]), str((n,)), str((n, (x, None))), repr({"a": n, 2: [s]}), str(xs), str(d), str(()),
-            repr(s), str(s), str(deque([n])), str(True), f"{xs}", f"{(n, s)}",
+            str([n, x, s]),
+            str((n,)),
+            str((n, (x, None))),
+            repr({"a": n, 2: [s]}),
+            str(xs),
+            str(d),
+            str(()),
+            repr(s),
+            str(s),
+            str(deque([n])),
+            str(True),
+            f"{xs}",
+            f"{(n, s)}",
         )
 
     assert_like_python(f, (2, 0.5, "a'b"), (3, 1.0, "é\n"))
@@ -123,8 +134,12 @@ def test_percent_errors() -> None:
 def test_str_format() -> None:
     def f(n: int, x: float, s: str) -> object:
         return (
-            "{} {} {}".format(n, x, s), "{1}{0}{1!r}".format(n, s), "{a:.2f}|{b:>4}".format(a=x, b=n),
-            "{0[0]} {0[1]}".format([n, s]), "{:{w}d}".format(n, w=5), "{{}}{:<3}|".format(n),
+            "{} {} {}".format(n, x, s),
+            "{1}{0}{1!r}".format(n, s),
+            "{a:.2f}|{b:>4}".format(a=x, b=n),
+            "{0[0]} {0[1]}".format([n, s]),
+            "{:{w}d}".format(n, w=5),
+            "{{}}{:<3}|".format(n),
         )
 
     assert_like_python(f, (4, 0.5, "a"), (5, 1.25, "b'"))
@@ -134,10 +149,32 @@ def test_methods() -> None:
     def f(n: int, s: str) -> object:
         t = s + str(n)
         return (
-            t.upper(), t.lower(), t.strip(), t.strip("4 "), t.replace("a", "--"), t.replace("a", "b", 1),
-            t.startswith("ab"), t.startswith(("x", " a")), t.endswith("4"), t.find("a"), t.find("a", 2), t.isdigit(),
-            t.split(), t.split("a"), t.split("a", 1), t.title(), t.capitalize(), t.ljust(12), t.rjust(12, "*"),
-            str(n).isdigit(), len(t), "b" in t, t[0], t[-1], t[1:3], t[::-1],
+            t.upper(),
+            t.lower(),
+            t.strip(),
+            t.strip("4 "),
+            t.replace("a", "--"),
+            t.replace("a", "b", 1),
+            t.startswith("ab"),
+            t.startswith(("x", " a")),
+            t.endswith("4"),
+            t.find("a"),
+            t.find("a", 2),
+            t.isdigit(),
+            t.split(),
+            t.split("a"),
+            t.split("a", 1),
+            t.title(),
+            t.capitalize(),
+            t.ljust(12),
+            t.rjust(12, "*"),
+            str(n).isdigit(),
+            len(t),
+            "b" in t,
+            t[0],
+            t[-1],
+            t[1:3],
+            t[::-1],
         )
 
     assert_like_python(f, (4, " ab ab"), (54, "banana"))
@@ -149,8 +186,12 @@ def test_join() -> None:
         for i in range(n):
             words.append(f"w{i}")
         return (
-            ", ".join([s, "x", str(n)]), s.join(words), "-".join(str(i) for i in range(n)), "".join([]),
-            "/".join(map(str, (1, n))), "+".join(("a", "b")),
+            ", ".join([s, "x", str(n)]),
+            s.join(words),
+            "-".join(str(i) for i in range(n)),
+            "".join([]),
+            "/".join(map(str, (1, n))),
+            "+".join(("a", "b")),
         )
 
     assert_like_python(f, (3, "a"), (0, "b"))

@@ -41,7 +41,7 @@ def overloads(name: str) -> tuple[torch._ops.OpOverload, ...]:
     if packet is None or not isinstance(packet, torch._ops.OpOverloadPacket):
         return ()
     out = []
-    for overload_name in packet.overloads():
+    for overload_name in packet.overloads():  # type: ignore[no-untyped-call]
         op = getattr(packet, overload_name)
         schema = op._schema
         if "hacked_twin" in overload_name or overload_name.startswith("prim_"):
@@ -172,7 +172,7 @@ def _bind(cx: Context, op: torch._ops.OpOverload, args: list[AbsVal], kwargs: di
             if not p.has_default_value() and not _defaults_to_none(p):
                 return None
             continue
-        converted = _fit(cx, str(p.real_type), p.N, bound[p.name])
+        converted = _fit(cx, str(p.real_type), p.N, bound[p.name])  # type: ignore[attr-defined]
         if converted is _NO:
             return None
         out[p.name] = converted
@@ -295,7 +295,7 @@ def emit_op(cx: Context, op: torch._ops.OpOverload, bound: dict[str, Any], label
     try:
         out = special_result(cx, op, args, kwargs)
         if out is None:
-            out = evaluate(cx, op, args, kwargs, op.name())
+            out = evaluate(cx, op, args, kwargs, op.name())  # type: ignore[no-untyped-call]
     except OpFails as error:
         cx.refuse(
             "T2C140",
@@ -380,7 +380,7 @@ def _rewritten(cx: Context, op: torch._ops.OpOverload, args: list[Any], target: 
                 cx.facts.resized_weights.add(name)
                 raise Restart
             return Tensor(target.operand, out)
-    return target  # type: ignore[no-any-return]
+    return target
 
 
 #: In-place operators that change their target's size.

@@ -93,7 +93,7 @@ def _picked_attribute(cx: Context, o: Iter, name: str) -> AbsVal:
     if all(isinstance(p, Native | Bound) or (isinstance(p, Static) and callable(p.value)) for p in parts):
         chosen = Iter(o.kind, tuple(parts), o.extra)
         return Native(name, lambda c, a, k: call(c, chosen, a, k))
-    readers = tuple(Native(name, lambda c, a, k, p=p: p) for p in parts)  # type: ignore[misc]
+    readers = tuple(Native(name, lambda c, a, k, p=p: p) for p in parts)
     return call(cx, Iter(o.kind, readers, o.extra), [], {})
 
 
@@ -106,7 +106,7 @@ def _choice_attribute(cx: Context, choice: Choice, name: str) -> AbsVal:
         except Missing:
             return None
 
-    probed = [cx.probe(lambda i=i: probe(i)) for i in range(len(choice.options))]  # type: ignore[misc]
+    probed = [cx.probe(lambda i=i: probe(i)) for i in range(len(choice.options))]
     found = [p for p in probed if p is not None]
     if not found:
         raise Missing(f"object has no attribute '{name}'")

@@ -73,6 +73,7 @@ def _call_choice(cx: Context, choice: Iter, args: list[AbsVal], kwargs: dict[str
     """One of several modules, picked by a run-time index: a branch for each."""
     index: Host = choice.extra
     n = len(choice.parts)
+
     def step(i: int) -> AbsVal:
         if i == n:
             cx.raise_(IndexError, "index out of range" if n else "list index out of range")
@@ -123,8 +124,9 @@ def call_static(cx: Context, value: Any, args: list[AbsVal], kwargs: dict[str, A
         return call(cx, Static(value.__wrapped__), args, kwargs)
     if _all_static(args, kwargs):
         return _run_for_real(cx, value, args, kwargs)
-    if hasattr(type(value), "__call__") and isinstance(type(value).__call__, types.FunctionType):
-        return call(cx, Static(type(value).__call__), [Static(value), *args], kwargs)
+    method = inspect.getattr_static(type(value), "__call__", None)
+    if isinstance(method, types.FunctionType):
+        return call(cx, Static(method), [Static(value), *args], kwargs)
     name = getattr(value, "__qualname__", repr(value))
     cx.refuse("T2C172", f"{name} has no Python source and no C++ meaning here", "use tensor operations or plain Python")
 
@@ -186,7 +188,7 @@ def call_python(cx: Context, fn: types.FunctionType, args: list[AbsVal], kwargs:
     return interpret(cx, f, args, kwargs)
 
 
-def _unwrapped(fn: types.FunctionType) -> types.FunctionType:
+def _unwrapped(fn: Any) -> types.FunctionType:
     """The function itself, without `@torch.no_grad()` and its like around it."""
     inner: Any = fn
     while hasattr(inner, "__wrapped__") and "torch/utils/_contextlib" in inner.__code__.co_filename.replace("\\", "/"):

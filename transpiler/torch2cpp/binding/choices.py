@@ -76,7 +76,7 @@ def distributes(f: Callable[Concatenate[Context, P], AbsVal]) -> Callable[Concat
                 for k, x in a.items():
                     if isinstance(x, Choice):
                         return distribute(cx, x, lambda v: run(cx, *args[:i], {**a, k: v}, *args[i + 1 :], **kwargs))
-        return f(cx, *args, **kwargs)  # type: ignore[arg-type]
+        return f(cx, *args, **kwargs)
 
     return run  # type: ignore[return-value]
 

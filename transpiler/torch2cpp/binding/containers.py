@@ -28,6 +28,7 @@ from torch2cpp.binding.convert import (
 from torch2cpp.binding.growth import Inside, fit_inside, learn_type, place_of
 from torch2cpp.binding.joins import widen_dict, widen_list
 from torch2cpp.binding.keys import key_operand
+from torch2cpp.binding.optional import held_or_raise
 from torch2cpp.binding.values import (
     AbsVal,
     DictObj,
@@ -45,7 +46,7 @@ from torch2cpp.binding.values import (
     Tup,
     fresh_id,
 )
-from torch2cpp.hostir.types import INT, NEVER, STR, DictType, ListType, SetType, StructType, Type, join
+from torch2cpp.hostir.types import INT, NEVER, STR, DictType, ListType, OptionalType, SetType, StructType, Type, join
 
 MutableSeq = (list, tuple)
 
@@ -568,6 +569,8 @@ def _set_rt_list(cx: Context, ref: AbsVal, o: Rt, index: AbsVal, value: AbsVal) 
         cx.effect("list.set_slice", o.operand, *bounds, other.operand)
         return
     widen_element(cx, site, o.type, value)
+    if isinstance(index, Rt) and isinstance(index.type, OptionalType):
+        index = held_or_raise(cx, index, TypeError, "list indices must be integers or slices, not NoneType")
     cx.effect("list.set", o.operand, operators.scalar_operand(cx, index), to_operand(cx, value, o.type.elem))
 
 

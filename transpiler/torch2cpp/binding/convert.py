@@ -138,14 +138,14 @@ def type_of(cx: Context, v: AbsVal) -> Type:
         case DictObj():
             if not all(isinstance(k, str) for k in v.items):
                 key: Type = NEVER
-                value: Type | None = NEVER
+                item: Type | None = NEVER
                 for k, x in v.items.items():
                     joined = join(key, static_type(k))
-                    value = join(value, type_of(cx, x)) if value is not None else None
-                    if joined is None or value is None:
+                    item = join(item, type_of(cx, x)) if item is not None else None
+                    if joined is None or item is None:
                         raise NoType("dict of unlike values")
                     key = joined
-                return DictType(key, value or NEVER)
+                return DictType(key, item or NEVER)
             return RecordType("dict", "", tuple((k, type_of(cx, x)) for k, x in v.items.items()))
         case InstanceObj():
             return RecordType("object", v.cls.__name__, tuple((k, type_of(cx, x)) for k, x in v.fields.items()))
@@ -342,7 +342,9 @@ def same_layout(a: Type, b: Type) -> bool:
             return True
         case OptionalType(), OptionalType():
             return same_layout(a.elem, b.elem)
-        case (ListType(), ListType()) | (SetType(), SetType()):
+        case ListType(), ListType():
+            return isinstance(a.elem, NeverType) or same_layout(a.elem, b.elem)
+        case SetType(), SetType():
             return isinstance(a.elem, NeverType) or same_layout(a.elem, b.elem)
         case DictType(), DictType():
             return same_layout(a.key, b.key) and same_layout(a.value, b.value)

@@ -62,7 +62,7 @@ def _get(cx: Context, ref: AbsVal, args: Args, kwargs: Kwargs) -> AbsVal:
         if not isinstance(key, Static):
             make_run_time_dict(cx, o, key)
         return o.items.get(key.value, default) if isinstance(key, Static) else default
-    t = _dict_rt(o)
+    _dict_rt(o)
     k = key_operand(cx, o, key)
     if isinstance(default, Static) and default.value is None:
         return from_operand(cx, cx.host("dict.find", o.operand, k, label="found"), example=o.example)

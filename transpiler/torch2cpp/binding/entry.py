@@ -14,7 +14,7 @@ from torch2cpp.binding.calls import _unwrapped
 from torch2cpp.binding.context import Context, Exit, Facts, Frame, Restart, Terminated, struct_name
 from torch2cpp.binding.control import run_path
 from torch2cpp.binding.convert import NoType, describe, to_operand
-from torch2cpp.binding.joins import _inside, type_in
+from torch2cpp.binding.joins import Inside, type_in
 from torch2cpp.binding.signature import InputSpec, ParamSpec, kinds_of
 from torch2cpp.binding.values import (
     NONE,
@@ -149,7 +149,7 @@ def _bind_kind(cx: Context, function: Any, first: AbsVal | None, name: str, spec
     exits = _run(cx, function, parsed, names, first)
     result = _result_type(cx, exits)
     for path in exits:
-        with _inside(cx, path):
+        with Inside(cx, path):
             operand = to_operand(cx, path.value, result)
             cx.emit(Return(operand, path.span))
     return Function(name, tuple(params), result, body, cx.span)

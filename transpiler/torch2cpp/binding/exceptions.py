@@ -12,7 +12,7 @@ import libcst as cst
 from torch2cpp.binding.context import Context, Exit, Label
 from torch2cpp.binding.control import labelled, run_path
 from torch2cpp.binding.convert import describe, resolve
-from torch2cpp.binding.joins import _inside, merge
+from torch2cpp.binding.joins import Inside, merge
 from torch2cpp.binding.kept import Kept, begin, in_handler
 from torch2cpp.binding.values import NONE, AbsVal, Host, InstanceObj, Native, Poison, ScopeObj, State, Static, Tup
 from torch2cpp.hostir.ops import Block, Handler, Raise, Try, Yield
@@ -304,7 +304,7 @@ def _handler_state(cx: Context, block: Block, base: State, watched: _Watched) ->
             del state.heap[key]  # an attribute: it is read from its cell
         elif name is not None and isinstance(state.heap[key], ScopeObj):
             scope = state.heap[key]
-            with _inside(cx, Exit(state, block, None, cx.span)):
+            with Inside(cx, Exit(state, block, None, cx.span)):
                 seen = in_handler(cx, watched.site, name, watched.kept.get((key, name)))
             state.heap[key] = ScopeObj({**scope.names, name: seen}, scope.parent)
         elif isinstance(state.heap[key], InstanceObj):

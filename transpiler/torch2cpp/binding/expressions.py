@@ -199,13 +199,15 @@ def _boolean(cx: Context, node: cst.BooleanOperation) -> AbsVal:
     true, false = refinements(cx, cond)
 
     def keep() -> AbsVal:
-        return _as_bool_if_bool(left, is_and)
+        narrow(cx.state, cx, false if is_and else true)
+        return _as_bool_if_bool(use(cx, left), is_and)
 
     def go_on() -> AbsVal:
         narrow(cx.state, cx, true if is_and else false)
         return evaluate(cx, node.right)
 
     right_knows: list[tuple[list[Rt], list[Rt]]] = []
+    since = cx.next_id()
 
     def go_on_and_note() -> AbsVal:
         v = go_on()
@@ -216,7 +218,8 @@ def _boolean(cx: Context, node: cst.BooleanOperation) -> AbsVal:
     then, orelse = (go_on_and_note, keep) if is_and else (keep, go_on_and_note)
     out = branch(cx, cond.operand, then, orelse, "both" if is_and else "either", cx.span)
     if isinstance(out, Host) and right_knows:
-        rt, rf = right_knows[0]
+        # Optionals that the right side made itself are out of reach afterwards.
+        rt, rf = ([o for o in side if o.operand.id < since] for side in right_knows[0])
         cx.knows[out.operand.id] = ((*true, *rt), ()) if is_and else ((), (*false, *rf))
     return out
 
@@ -303,8 +306,7 @@ def _kind(v: AbsVal) -> str:
 
 def condition(cx: Context, node: cst.BaseExpression) -> Static | Host:
     """A test, as a static or host bool; what it knows of optionals stays attached."""
-    v = evaluate(cx, node)
-    cond = operators.truth(cx, v)
+    cond: Static | Host = operators.truth(cx, evaluate(cx, node))
     return cond
 
 

@@ -15,7 +15,7 @@ from torch2cpp.binding.iteration import Items, items_of
 from torch2cpp.binding.joins import widen_list
 from torch2cpp.binding.loops import LoopPlan, run_loop
 from torch2cpp.binding.meta import DEFAULT_HINTS, hints_of
-from torch2cpp.binding.values import AbsVal, DictObj, Host, Iter, ListObj, NONE, Ref, ScopeObj, Static
+from torch2cpp.binding.values import NONE, AbsVal, DictObj, Host, Iter, ListObj, Ref, ScopeObj, Static
 from torch2cpp.binding.variables import iteration_names, set_name
 from torch2cpp.hostir.types import INT
 
@@ -36,7 +36,8 @@ def run_for(cx: Context, node: cst.For) -> None:
         store(cx, node.target, item)
         run_body(cx, node.body)
 
-    orelse = None if node.orelse is None else (lambda: run_body(cx, node.orelse.body))
+    tail = node.orelse
+    orelse = None if tail is None else (lambda: run_body(cx, tail.body))
     if isinstance(iterable, Iter) and iterable.kind in ("generator", "filter"):
         _lazy(cx, iterable, one, orelse, key)
         return
@@ -86,7 +87,10 @@ def loop(
         if orelse is not None:
             orelse()
         return
-    run = lambda break_label: _run_time(cx, items, one, key, break_label, local_names, target)  # noqa: E731
+
+    def run(labels: tuple[Label, Label, bool]) -> None:
+        _run_time(cx, items, one, key, labels, local_names, target)
+
     if orelse is None:
         watched = growing.Watch(cx, items, key)
         with cx.label("break") as break_label, cx.label("continue") as continue_label:

@@ -152,7 +152,7 @@ class _Merger:
         result = self.cx.value(type_, name)
         self.results.append(result)
         for i, v in enumerate(vals):
-            with _inside(self.cx, self.incoming[i]):
+            with Inside(self.cx, self.incoming[i]):
                 self.operands[i].append(to_operand(self.cx, v, type_))
         return result
 
@@ -211,7 +211,7 @@ class _Merger:
         """Values of unlike form: an optional, or containers of joined types."""
         for path, v in zip(self.incoming, vals):
             if isinstance(v, Ref):
-                with _inside(self.cx, path):
+                with Inside(self.cx, path):
                     _as_runtime(self.cx, v)
         try:
             types = [type_in(self.cx, e, v) for e, v in zip(self.incoming, vals)]
@@ -228,7 +228,7 @@ class _Merger:
         return Rt(self._leaf(joined, vals, name), joined, example=example, unbound=unbound)
 
     def _resolved(self, path: Exit, v: AbsVal) -> AbsVal:
-        with _inside(self.cx, path):
+        with Inside(self.cx, path):
             return resolve(self.cx, v)
 
     @staticmethod
@@ -270,7 +270,7 @@ class _Merger:
             t, example = None, option
         else:
             if isinstance(option, Ref):
-                with _inside(self.cx, path):
+                with Inside(self.cx, path):
                     _as_runtime(self.cx, option)
             try:
                 t = type_in(self.cx, path, option)
@@ -294,7 +294,7 @@ class _Merger:
         result = self.cx.value(INT, f"{name}_kind")
         self.results.append(result)
         for i, (path, v, mine) in enumerate(zip(self.incoming, vals, members)):
-            with _inside(self.cx, path):
+            with Inside(self.cx, path):
                 self.operands[i].append(_mapped_tag(self.cx, v, [g for g, _ in mine]))
         return result
 
@@ -303,7 +303,7 @@ class _Merger:
         result = self.cx.value(want, name)
         self.results.append(result)
         for i, (path, mine) in enumerate(zip(self.incoming, members)):
-            with _inside(self.cx, path):
+            with Inside(self.cx, path):
                 held = next((o for k, o in mine if k == g), None)
                 if held is None:
                     operand = to_operand(self.cx, NONE, want)
@@ -539,7 +539,7 @@ def same_name(before: Any, after: Any, name: str) -> bool:
     )
 
 
-class _inside:
+class Inside:
     """Emits into the block of one incoming path."""
 
     def __init__(self, cx: Context, path: Exit) -> None:
@@ -556,12 +556,12 @@ class _inside:
 
 def type_in(cx: Context, path: Exit, v: AbsVal) -> Type:
     """The type of a value in the state of a path."""
-    with _inside(cx, path):
+    with Inside(cx, path):
         return type_of(cx, v)
 
 
 def describe_in(cx: Context, path: Exit, v: AbsVal) -> str:
-    with _inside(cx, path):
+    with Inside(cx, path):
         return describe(cx, v)
 
 

@@ -43,7 +43,7 @@ def tensor_from_data(cx: Context, data: AbsVal, dtype: torch.dtype | None) -> Te
     dims, kind = found
     if isinstance(kind, torch.dtype):
         return _stacked(cx, data, dtype or kind)
-    target = dtype or _DTYPES.get(kind, torch.float32)  # type: ignore[arg-type]
+    target = dtype or _DTYPES.get(kind, torch.float32)
     want: Type = kind
     for _ in dims:
         want = ListType(want)

@@ -250,9 +250,7 @@ def _follow(tree: Any, path: tuple[int, ...]) -> Any:
     return tree
 
 
-def _dim(
-    sizes: dict[int, int], inputs: list[Sym | Host], varying: bool, draws: dict[int, dict[int, int]]
-) -> Dim:
+def _dim(sizes: dict[int, int], inputs: list[Sym | Host], varying: bool, draws: dict[int, dict[int, int]]) -> Dim:
     """One size of a result from its values in the worlds that worked (and, beyond them, in the probes)."""
     worlds = [(w, n) for w, n in sizes.items() if w < WORLDS]
     same = len(set(sizes.values())) == 1

@@ -65,7 +65,7 @@ def instantiate(cx: Context, cls: type, args: list[AbsVal], kwargs: dict[str, Ab
 
 
 def _generated_init(cls: type) -> bool:
-    init = cls.__init__
+    init = inspect.getattr_static(cls, "__init__")
     return isinstance(init, types.FunctionType) and init.__code__.co_filename == "<string>"
 
 

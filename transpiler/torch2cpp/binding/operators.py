@@ -269,9 +269,9 @@ def compare(cx: Context, sign: str, a: AbsVal, b: AbsVal) -> AbsVal:
                 return Static(sign == "!=")
             cx.raise_(TypeError, f"'{sign}' not supported between instances of '{_py(ta)}' and '{_py(tb)}'")
         out = cx.scalar(host, scalar_operand(cx, a), scalar_operand(cx, b))
-        known = hints_of(a), hints_of(b)
-        if known[0] and known[1]:
-            _hinted(cx, out, tuple(bool(python(x, y)) for x, y in zip(*known)))
+        xs, ys = hints_of(a), hints_of(b)
+        if xs and ys:
+            _hinted(cx, out, tuple(bool(python(x, y)) for x, y in zip(xs, ys)))
         return out
     from torch2cpp.binding.container_operators import container_compare
 
@@ -344,7 +344,8 @@ def _user_operator(cx: Context, sign: str, a: AbsVal, b: AbsVal) -> AbsVal | Non
 @distributes
 def unary(cx: Context, sign: str, a: AbsVal) -> AbsVal:
     """`-a`, `+a`, `~a`"""
-    python = {"-": operator.neg, "+": operator.pos, "~": operator.invert}[sign]
+    functions: dict[str, Any] = {"-": operator.neg, "+": operator.pos, "~": operator.invert}
+    python = functions[sign]
     if isinstance(a, Static) and not _tensors(a):
         return static_call(cx, lambda x: checked(python(x)), a.value)
     a = unwrap(cx, a, f"bad operand type for unary {sign}: 'NoneType'")
@@ -408,9 +409,10 @@ def truth(cx: Context, v: AbsVal) -> Static | Host:
         from torch2cpp.binding.calls import call_method_if_any
 
         for name in ("__bool__", "__len__"):
-            out = call_method_if_any(cx, v, name, [])
-            if out is not None:
-                return truth(cx, out)
+            own = call_method_if_any(cx, v, name, [])
+            if own is not None:
+                found: Static | Host = truth(cx, own)
+                return found
     return Static(True)
 
 

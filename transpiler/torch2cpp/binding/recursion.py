@@ -17,7 +17,7 @@ from torch2cpp.binding.containers import make_run_time, site_of
 from torch2cpp.binding.context import Context, Exit, Restart, Terminated
 from torch2cpp.binding.control import run_path
 from torch2cpp.binding.convert import NoType, describe, from_operand, resolve, to_operand, type_of
-from torch2cpp.binding.joins import _inside, type_in
+from torch2cpp.binding.joins import Inside, type_in
 from torch2cpp.binding.values import AbsVal, Bound, Func, Native, Rt, State, Static, Tensor, Tup
 from torch2cpp.hostir.ops import Block, Call, Return
 from torch2cpp.hostir.program import Function, Param
@@ -162,7 +162,7 @@ def _bind(cx: Context, f: Any, name: str, shape: _Shape, types: list[Type], firs
             exits = [*label.exits, *([end] if end is not None else [])]
         result = _result(cx, name, exits)
         for path in exits:
-            with _inside(cx, path):
+            with Inside(cx, path):
                 cx.emit(Return(to_operand(cx, path.value, result), path.span))
         cx.functions[name] = Function(name, tuple(params), result, body, f.source.span(f.node))
     finally:
@@ -184,7 +184,7 @@ def _result(cx: Context, name: str, exits: list[Exit]) -> Type:
     result: Type = cx.facts.function_results.get(name, NEVER)
     start = result
     for path in exits:
-        with _inside(cx, path):
+        with Inside(cx, path):
             make_run_time(cx, path.value)
         wide = join(result, type_in(cx, path, path.value))
         if wide is None:

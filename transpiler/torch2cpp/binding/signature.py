@@ -84,9 +84,8 @@ def bound_examples(
         signature = signature.replace(parameters=params)
     out = []
     for i, example in enumerate(examples):
-        args, kwargs = (example, {}) if isinstance(example, tuple) else ((), example) if isinstance(example, dict) else (
-            (example,), {}
-        )  # fmt: skip
+        args = example if isinstance(example, tuple) else () if isinstance(example, dict) else (example,)
+        kwargs = example if isinstance(example, dict) else {}
         try:
             bound = signature.bind(*args, **kwargs)
         except TypeError as error:

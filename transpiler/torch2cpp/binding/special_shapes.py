@@ -21,7 +21,7 @@ def special_result(cx: Context, op: torch._ops.OpOverload, args: list[Any], kwar
     if any(isinstance(a, Rt) for a in args):
         return _run_time_list(cx, name, op, args, kwargs)
     rule = _RULES.get(name)
-    return rule(cx, op, args, kwargs) if rule else None
+    return rule(cx, op, args, kwargs) if rule else None  # type: ignore[no-untyped-call]
 
 
 def _count(cx: Context, *bounds: Dim) -> Sym:
@@ -112,7 +112,7 @@ def _repeat_interleave(cx: Context, op: Any, args: list[Any], kwargs: dict[str, 
 
 def _bincount(cx: Context, op: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     weights = args[1] if len(args) > 1 else None
-    dtype = LONG if weights is None else torch.float64 if weights.meta.dtype != torch.float32 else torch.float64
+    dtype = LONG if weights is None else torch.float64
     return Meta(dtype, (_count(cx),))
 
 

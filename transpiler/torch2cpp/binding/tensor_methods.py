@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable
+from itertools import pairwise
 
 import torch
 
@@ -212,7 +213,7 @@ def _type(cx: Context, t: Tensor, args: list[AbsVal], kwargs: dict[str, AbsVal])
     if isinstance(v, Static) and isinstance(v.value, str):
         v = Static(torch.empty(0).type(v.value).dtype)
     if isinstance(v, Static) and isinstance(v.value, type):
-        v = Static(v.value.dtype)
+        v = Static(getattr(v.value, "dtype", None))
     return _to(cx, t, [v], {})
 
 
@@ -319,7 +320,7 @@ def tensor_split(cx: Context, t: Tensor, args: list[AbsVal], kwargs: dict[str, A
     cuts = elements(cx, given["what"])
     if cuts is not None:
         bounds = [NONE, *cuts, NONE]
-        return Tup(tuple(slice_dim(cx, t, dim, [a, b, NONE]) for a, b in zip(bounds, bounds[1:])))
+        return Tup(tuple(slice_dim(cx, t, dim, [a, b, NONE]) for a, b in pairwise(bounds)))
     total = t.meta.dims[dim]
     n = given["what"]
     if isinstance(n, Static) and isinstance(total, int):

@@ -36,9 +36,9 @@ def torch_handler(value: Any) -> Handler | None:
             return _aten(name.removeprefix("aten::"))
         return None
     if isinstance(value, types.BuiltinFunctionType | types.MethodDescriptorType | types.BuiltinMethodType):
-        name = _builtin_name(value)
-        if name is not None and has_op(name):
-            return _aten(name)
+        builtin = _builtin_name(value)
+        if builtin is not None and has_op(builtin):
+            return _aten(builtin)
     return None
 
 
@@ -239,12 +239,6 @@ def _multi_argument(name: str) -> Handler:
     return run
 
 
-def _norm(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
-    from torch2cpp.binding.calls import call_python
-
-    return call_python(cx, torch.functional.norm, args, kwargs)
-
-
 def _boolean_dispatch(name: str) -> Handler:
     """F.max_poolNd and its like: Python chooses by `return_indices`."""
 
@@ -306,8 +300,8 @@ def _table() -> dict[Any, Handler]:
         torch.manual_seed: _manual_seed,
         torch.autograd.Variable: _identity,
         torch.jit.annotate: _annotate,
-        torch.jit.is_scripting: _static(False),
-        torch.jit.is_tracing: _static(False),
+        torch.jit.is_scripting: _static(False),  # type: ignore[attr-defined]
+        torch.jit.is_tracing: _static(False),  # type: ignore[attr-defined]
         torch._C._get_tracing_state: _static(None),
         torch.compiler.is_compiling: _static(False),
         torch.compiler.is_exporting: _static(False),
@@ -320,11 +314,7 @@ def _table() -> dict[Any, Handler]:
         torch.cuda.is_available: _static(False),
     }
     for name in ("has_torch_function", "has_torch_function_unary", "has_torch_function_variadic"):
-        table[getattr(torch.overrides, name)] = _static(False)
-        table[getattr(torch._C, f"_{name}", None) or getattr(torch.overrides, name)] = _static(False)
-    table[F.has_torch_function] = table[F.has_torch_function_unary] = table[F.has_torch_function_variadic] = _static(
-        False
-    )
+        table[getattr(torch.overrides, name)] = table[getattr(F, name)] = _static(False)
     for name in ("max_pool1d", "max_pool2d", "max_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d",
                  "adaptive_max_pool3d"):  # fmt: skip
         table[getattr(F, name)] = _boolean_dispatch(name)

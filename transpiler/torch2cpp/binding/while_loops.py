@@ -20,7 +20,8 @@ def run_while(cx: Context, node: cst.While) -> None:
     from torch2cpp.binding.statements import run_body
 
     key = cx.site(node)
-    orelse = None if node.orelse is None else (lambda: run_body(cx, node.orelse.body))
+    tail = node.orelse
+    orelse = None if tail is None else (lambda: run_body(cx, tail.body))
     if key in cx.facts.unrolled:
         _unrolled(cx, node, orelse)
     elif orelse is None:
