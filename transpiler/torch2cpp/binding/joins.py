@@ -394,6 +394,7 @@ class _Merger:
         heaps = [e.state.heap for e in self.incoming]
         merged_extras = [self.value(vals, n) for vals, n in zip(extras, names)]
         reachable = self._reachable(extras)
+        left_over = frozenset().union(*(e.state.left_over for e in self.incoming))
         for key in dict.fromkeys(k for h in heaps for k in h):
             present = [h[key] for h in heaps if key in h]
             if isinstance(key, tuple):
@@ -401,14 +402,17 @@ class _Merger:
                 known = len(present) == len(heaps) and all(_same(o, present[0]) for o in present)
                 if known and not self._inner_attribute(present[0]):
                     self.heap[key] = present[0]
-            elif len(present) < len(heaps) or (all(o is present[0] for o in present) and not self._inner(present[0])):
+            elif len(present) < len(heaps) or key in left_over:
+                self.heap[key] = present[0]
+                left_over |= {key}
+            elif all(o is present[0] for o in present) and not self._inner(present[0]):
                 self.heap[key] = present[0]
             elif key in reachable:
                 self._heap_object(key, present)
         narrowed = {k: v for k, v in self.incoming[0].state.narrowed.items() if not self._inner(v)}
         for e in self.incoming[1:]:
             narrowed = {k: v for k, v in narrowed.items() if e.state.narrowed.get(k) is v}
-        state = State(self.heap, narrowed)
+        state = State(self.heap, narrowed, left_over)
         return Merged(state, merged_extras, self.results, self.operands)
 
     def _inner_attribute(self, v: AbsVal) -> bool:

@@ -303,6 +303,8 @@ class State:
     heap: dict[Any, Any] = field(default_factory=dict)
     #: Value of an optional -> what it holds on this path; tag of a choice -> its number here.
     narrowed: dict[Value, Any] = field(default_factory=dict)
+    #: Objects made on one of several paths that met: nothing refers to them any more but examples.
+    left_over: frozenset[Any] = frozenset()
 
     def copy(self) -> State:
-        return State(dict(self.heap), dict(self.narrowed))
+        return State(dict(self.heap), dict(self.narrowed), self.left_over)
