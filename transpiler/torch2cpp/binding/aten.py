@@ -390,14 +390,14 @@ RESIZING = ("aten::resize_", "aten::resize_as_", "aten::squeeze_", "aten::unsque
 def _list_result(cx: Context, metas: Any, name: str) -> tuple[Value, AbsVal]:
     """A list of tensors: of run-time length when `metas` is a single Meta (the common element)."""
     if isinstance(metas, Meta):
-        v = cx.value(ListType(tensor_type(metas)), name)
+        v = cx.value(ListType(tensor_type(metas), "tuple"), name)
         return v, Rt(v, v.type, example=Tensor(v, metas))
     elem = metas[0] if metas else Meta(torch.float32, ())
     from torch2cpp.binding.meta import merge_meta
 
     for m in metas[1:]:
         elem = merge_meta(elem, m) or elem
-    v = cx.value(ListType(tensor_type(elem)), name)
+    v = cx.value(ListType(tensor_type(elem), "tuple"), name)
     return v, Rt(v, v.type, example=Tensor(v, elem))
 
 

@@ -180,7 +180,8 @@ def _one_index(
 
     `shown` is the dimension as error messages count it.
     """
-    if isinstance(obj, Static) and isinstance(obj.value, bool):
+    is_bool = isinstance(obj, Static) and isinstance(obj.value, bool)
+    if is_bool or (isinstance(obj, Host) and obj.type.kind == "bool"):
         cx.refuse("T2C143", "a tensor is indexed with a Python bool", "use an if, or a mask tensor")
     if isinstance(obj, Static) and isinstance(obj.value, int):
         return _select(cx, t, dim, obj, shown), dim
