@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
 import sys
 import tempfile
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -51,7 +53,7 @@ def check(
     dump_dir: DumpOption = None,
 ) -> None:
     """Transpiles, builds, and compares with Python on every input of the file."""
-    with _reporting(as_json), _folder(out) as folder:
+    with _reporting(as_json), _folder(out) as folder, _prints_to_stderr(as_json) as answer:
         project, _ = _project(
             file, Options(backend=backend, target=target, out=folder, dump_dir=dump_dir), entry, as_json
         )
@@ -60,7 +62,7 @@ def check(
             step("check", "")
             verdict = project.check()
         if as_json:
-            print(verdict.as_json())
+            answer(verdict.as_json())
         else:
             _print_verdict(verdict, project)
         raise typer.Exit(OK if verdict.ok else DIFFERS)
@@ -132,6 +134,28 @@ def _folder(out: Path | None) -> Iterator[Path]:
         return
     with tempfile.TemporaryDirectory(prefix="torch2cpp_") as name:
         yield Path(name) / "project"
+
+
+@contextmanager
+def _prints_to_stderr(wanted: bool) -> Iterator[Callable[[str], None]]:
+    """Sends what the model prints, in Python and in C++, to standard error; gives a function for the answer."""
+    if not wanted:
+        yield print
+        return
+    answers: list[str] = []
+    sys.stdout.flush()
+    before = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        with redirect_stdout(sys.stderr):
+            yield answers.append
+    finally:
+        # What C++ printed is still in its buffer, or in ours.
+        ctypes.CDLL(None).fflush(None)
+        os.dup2(before, 1)
+        os.close(before)
+        for line in answers:
+            print(line)
 
 
 @contextmanager
