@@ -18,7 +18,7 @@ from torch2cpp.binding.shadow import item_hints, shadow_of
 from torch2cpp.binding.special_shapes import special_result
 from torch2cpp.binding.values import AbsVal, Choice, Host, ListObj, Meta, Rt, StarRest, Static, Tensor, Tup
 from torch2cpp.hostir.ops import Operand, TensorOp, Value
-from torch2cpp.hostir.types import FLOAT, INT, ListType, OptionalType, TensorType
+from torch2cpp.hostir.types import FLOAT, INT, NEVER, ListType, OptionalType, TensorType
 
 #: Python's spelling of an argument -> ATen's.
 ALIASES = {"axis": "dim", "keepdims": "keepdim", "input": "self", "x": "self", "axes": "dims"}
@@ -206,6 +206,8 @@ def elements(cx: Context, v: AbsVal) -> list[AbsVal] | None:
         return list(v.elems)
     if isinstance(v, Static) and isinstance(v.value, tuple | list):
         return [Static(x) for x in v.value]
+    if isinstance(v, Rt) and isinstance(v.type, ListType) and v.type.elem == NEVER:
+        return []  # nothing was put in on any path
     return None
 
 

@@ -479,6 +479,8 @@ def _rt_list_item(cx: Context, o: Rt, index: AbsVal) -> AbsVal:
         return fresh_rt(cx, "list.slice", o.operand, *bounds, type_=o.type, example=o.example, site=cx.site(None))
     if not is_scalar(index):
         cx.refuse("T2C161", f"a list is indexed with {describe(cx, index)}", "index it with an int")
+    if o.type.elem == NEVER:
+        cx.raise_(IndexError, "list index out of range")  # nothing was put in on any path
     value = cx.host("list.get", o.operand, operators.scalar_operand(cx, index), type_=o.type.elem)
     return from_operand(cx, value, o.type.elem, o.example)
 

@@ -173,6 +173,8 @@ def _rt_items(cx: Context, o: Rt) -> Items:
     match o.type:
         case ListType():
             elem = o.type.elem
+            if elem == NEVER:
+                return _known([])  # nothing was put in on any path
             count = length_of(cx, o)
 
             def get(i: AbsVal) -> AbsVal:

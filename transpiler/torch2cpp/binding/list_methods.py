@@ -33,7 +33,7 @@ from torch2cpp.binding.growth import learn_type
 from torch2cpp.binding.joins import widen_list
 from torch2cpp.binding.values import NONE, AbsVal, Host, Iter, ListObj, Ref, Rt, Static, Tensor, Tup
 from torch2cpp.hostir.ops import Operand
-from torch2cpp.hostir.types import BOOL, FLOAT, INT, ListType, join
+from torch2cpp.hostir.types import BOOL, FLOAT, INT, NEVER, ListType, join
 
 Handler = Callable[[Context, AbsVal, list[AbsVal], dict[str, AbsVal]], AbsVal]
 
@@ -269,6 +269,8 @@ def _pop(cx: Context, ref: AbsVal, args: list[AbsVal], kwargs: dict[str, AbsVal]
     if _noun(o) == "deque":
         none_left = cx.host("eq", cx.host("list.len", o.operand), 0, label="empty")
         raise_if(cx, none_left, IndexError, lambda: empty)
+    if o.type.elem == NEVER:
+        cx.raise_(IndexError, empty)
     value = cx.host("list.pop", o.operand, operators.scalar_operand(cx, index), type_=o.type.elem, label="popped")
     return from_operand(cx, value, o.type.elem, o.example)
 
