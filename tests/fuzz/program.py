@@ -94,6 +94,10 @@ def _inputs(rng: random.Random, params: dict[str, str], count: int) -> list[tupl
     for _ in range(count):
         n = rng.choice((1, 2, 3, 4, 5)) if varies else fixed
         out.append(tuple(_value(rng, name, n, varies) for name in params))
+    # A list that is empty in every example has no type of element.
+    for i, name in enumerate(params):
+        if PARAMETERS[name] == "ints" and not any(args[i] for args in out):
+            out[0][i].append(rng.randrange(-4, 8))
     return out
 
 
