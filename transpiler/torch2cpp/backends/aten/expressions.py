@@ -269,6 +269,6 @@ def _int(operand: Any, name_of: Callable[[Value | WeightRef], str]) -> str:
 
 def _ints(operand: Any, name_of: Callable[[Value | WeightRef], str], length: int | None) -> str:
     if isinstance(operand, Value) and isinstance(operand.type, ListType):
-        return name_of(operand)
+        return f"{name_of(operand)}.items()"
     items = operand if isinstance(operand, list | tuple) else [operand] * (length or 1)
     return f"Ints({{{', '.join(_int(x, name_of) for x in items)}}})" if items else "Ints()"

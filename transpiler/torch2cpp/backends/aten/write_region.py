@@ -85,7 +85,9 @@ class RegionWriter:
                 self.names[value] = param.name
                 handle = self.scope.fresh(f"{param.name}_handle")
                 borrowed.append(f"const at::Tensor& {param.name} = borrow({handle});")
-            elif isinstance(value.type, ListType | TupleType):
+            elif isinstance(value.type, TupleType) or (
+                isinstance(value.type, ListType) and isinstance(value.type.elem, TensorType)
+            ):
                 self.names[value] = param.name
                 handle = self.scope.fresh(f"{param.name}_handles")
                 borrowed.append(f"const Tensors {param.name} = borrow({handle});")
