@@ -1,0 +1,163 @@
+"""int, float, str, list, dict and the other types called as functions."""
+
+from __future__ import annotations
+
+import torch
+
+from torch2cpp.binding import operators
+from torch2cpp.binding.builtin_table import all_static, builtin, tensor_or_item
+from torch2cpp.binding.context import Context
+from torch2cpp.binding.convert import describe, resolve
+from torch2cpp.binding.values import (
+    AbsVal,
+    DictObj,
+    Host,
+    Rt,
+    Static,
+    Tup,
+)
+from torch2cpp.hostir.types import FLOAT, INT, DictType, ListType
+
+# Conversions -------------------------------------------------------------------------------------
+
+
+@builtin(int)
+def _int(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
+    if not args:
+        return Static(0)
+    v = tensor_or_item(cx, args[0])
+    if isinstance(v, Static):
+        return operators.static_call(cx, int, v.value)
+    if isinstance(v, Host):
+        if v.type == INT:
+            return v
+        return operators.with_hints(cx, cx.scalar("int", v.operand), int, v)
+    from torch2cpp.binding.calls import call_method_if_any
+
+    made = call_method_if_any(cx, v, "__int__", [])
+    if made is None:
+        cx.refuse("T2C150", f"int() of {describe(cx, v)}", "convert a number or a tensor of one element")
+    return made
+
+
+@builtin(float)
+def _float(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
+    v = tensor_or_item(cx, args[0]) if args else Static(0.0)
+    if isinstance(v, Static):
+        return operators.static_call(cx, float, v.value)
+    if isinstance(v, Host):
+        return v if v.type == FLOAT else operators.with_hints(cx, cx.scalar("float", v.operand), float, v)
+    cx.refuse("T2C150", f"float() of {describe(cx, v)}", "convert a number or a tensor of one element")
+
+
+@builtin(bool)
+def _bool(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
+    return operators.truth(cx, args[0]) if args else Static(False)
+
+
+@builtin(str)
+def _str(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
+    from torch2cpp.binding.strings import to_str
+
+    return to_str(cx, args[0]) if args else Static("")
+
+
+@builtin(repr)
+def _repr(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
+    from torch2cpp.binding.strings import to_repr
+
+    return to_repr(cx, args[0])
+
+
+@builtin(list, static=False)
+def _list(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
+    from torch2cpp.binding.comprehensions import collect
+    from torch2cpp.binding.containers import new_list
+
+    if not args:
+        return new_list(cx, [], cx.site(None))
+    if isinstance(args[0], Static) and isinstance(args[0].value, torch.nn.Module):
+        return Static(list(args[0].value))  # type: ignore[call-overload]
+    o = resolve(cx, args[0])
+    if isinstance(o, Rt) and isinstance(o.type, ListType):
+        from torch2cpp.binding.containers import fresh_rt
+
+        t = ListType(o.type.elem)
+        return fresh_rt(cx, "list.copy", o.operand, type_=t, example=o.example, site=cx.site(None))
+    return collect(cx, args[0])
+
+
+@builtin(tuple, static=False)
+def _tuple(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
+    from torch2cpp.binding.iteration import known_items
+
+    if not args:
+        return Static(())
+    items = known_items(cx, args[0])
+    if items is None:
+        return _run_time_tuple(cx, args[0])
+    if all(isinstance(i, Static) for i in items):
+        return Static(tuple(i.value for i in items))
+    return Tup(tuple(items))
+
+
+def _run_time_tuple(cx: Context, v: AbsVal) -> AbsVal:
+    """A tuple of run-time length: a list that nobody changes."""
+    from torch2cpp.binding.comprehensions import collect
+    from torch2cpp.binding.containers import fresh_rt
+
+    o = resolve(cx, v)
+    listed = o if isinstance(o, Rt) and isinstance(o.type, ListType) else resolve(cx, collect(cx, v))
+    assert isinstance(listed, Rt) and isinstance(listed.type, ListType)
+    t = ListType(listed.type.elem, "tuple")
+    return fresh_rt(cx, "list.copy", listed.operand, type_=t, example=listed.example, site=cx.site(None))
+
+
+@builtin(dict, static=False)
+def _dict(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
+    from torch2cpp.binding.comprehensions import consume
+    from torch2cpp.binding.containers import dict_update, new_dict, set_item
+    from torch2cpp.binding.iteration import unpack
+
+    ref = new_dict(cx, [], cx.site(None))
+    if args:
+        o = resolve(cx, args[0])
+        mapping = (
+            isinstance(o, DictObj)
+            or (isinstance(o, Rt) and isinstance(o.type, DictType))
+            or (isinstance(o, Static) and isinstance(o.value, dict))
+        )
+        if mapping:
+            dict_update(cx, ref, args[0])
+        else:
+
+            def put(pair: AbsVal) -> None:
+                k, v = unpack(cx, pair, 2, None)
+                set_item(cx, ref, k, v)
+
+            consume(cx, args[0], put, cx.site(None))
+    for name, v in kwargs.items():
+        set_item(cx, ref, Static(name), v)
+    return ref
+
+
+@builtin(set, static=False)
+def _set(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
+    from torch2cpp.binding.comprehensions import consume
+    from torch2cpp.binding.containers import new_set
+    from torch2cpp.binding.dict_methods import members_in_order, set_add
+    from torch2cpp.binding.literal_sets import make_set
+
+    site = cx.site(None)
+    if all_static(args, kwargs) and not any(id(a.value) in cx.facts.state_objects for a in args):
+        known = operators.static_call(cx, set, *(a.value for a in args))
+        return make_set(cx, known.value, site)
+    ref = new_set(cx, [], site)
+    if args:
+        consume(cx, members_in_order(cx, args[0]), lambda x: set_add(cx, ref, x), site)
+    return ref
+
+
+@builtin(frozenset)
+def _frozenset(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
+    return _set(cx, args, kwargs)

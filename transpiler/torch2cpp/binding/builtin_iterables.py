@@ -1,0 +1,207 @@
+"""range, zip, map and the like; copies; deque and defaultdict."""
+
+from __future__ import annotations
+
+import collections
+import copy
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+from torch2cpp.binding import operators
+from torch2cpp.binding.aten import call_aten
+from torch2cpp.binding.builtin_conversions import _dict, _list
+from torch2cpp.binding.builtin_table import TABLE, Handler, builtin, tensor_or_item
+from torch2cpp.binding.context import Context
+from torch2cpp.binding.convert import describe, is_scalar, resolve
+from torch2cpp.binding.values import (
+    NONE,
+    AbsVal,
+    DictObj,
+    Host,
+    Iter,
+    ListObj,
+    RangeVal,
+    Rt,
+    StarRest,
+    Static,
+    Tup,
+)
+from torch2cpp.hostir.types import ListType, TupleType
+
+# Iterables ---------------------------------------------------------------------------------------
+
+
+@builtin(range)
+def _range(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
+    parts = [tensor_or_item(cx, a) for a in args]
+    for p in parts:
+        if not (is_scalar(p) and (operators._type(p).kind in ("int", "bool"))):
+            cx.raise_(TypeError, f"'{operators._type(p).kind if is_scalar(p) else 'object'}' object cannot be "
+                                 "interpreted as an integer")  # fmt: skip
+    if len(parts) == 1:
+        return RangeVal(Static(0), parts[0], Static(1))
+    return RangeVal(parts[0], parts[1], parts[2] if len(parts) > 2 else Static(1))
+
+
+@builtin(enumerate, static=False)
+def _enumerate(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
+    start = args[1] if len(args) > 1 else kwargs.get("start", Static(0))
+    return Iter("enumerate", (_indexable(cx, args[0]),), start)
+
+
+@builtin(zip, static=False)
+def _zip(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
+    if len(args) == 1 and isinstance(args[0], StarRest):
+        rows = resolve(cx, args[0].value)
+        if isinstance(rows, Rt) and isinstance(rows.type, ListType) and isinstance(rows.type.elem, TupleType):
+            return Iter("unzip", (args[0].value,))
+        cx.refuse("T2C200", f"zip(*{describe(cx, rows)})", "append to one list per column instead")
+    return Iter("zip", tuple(_indexable(cx, a) for a in args))
+
+
+@builtin(reversed, static=False)
+def _reversed(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
+    return Iter("reversed", (_indexable(cx, args[0]),))
+
+
+@builtin(map, static=False)
+def _map(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
+    return Iter("map", tuple(_indexable(cx, a) for a in args[1:]), args[0])
+
+
+@builtin(filter, static=False)
+def _filter(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
+    return Iter("filter", (args[1],), args[0])
+
+
+@builtin(iter, static=False)
+def _iter(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
+    return args[0]
+
+
+def _indexable(cx: Context, v: AbsVal) -> AbsVal:
+    """A generator or filter has no item i: it is collected first."""
+    o = resolve(cx, v)
+    if isinstance(o, Iter) and o.kind in ("generator", "filter"):
+        from torch2cpp.binding.comprehensions import collect
+
+        return collect(cx, v)
+    return v
+
+
+@builtin(itertools.chain, static=False)
+def _chain(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
+    from torch2cpp.binding.containers import concat_parts
+
+    return concat_parts(cx, [(True, a) for a in args], cx.site(None))
+
+
+def _known_combinations(f: Callable[..., Any]) -> Handler:
+    def run(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
+        from torch2cpp.binding.iteration import known_items
+
+        lists = [known_items(cx, a) if not (isinstance(a, Static) and isinstance(a.value, int)) else a for a in args]
+        if any(x is None for x in lists):
+            cx.refuse("T2C200", f"itertools.{f.__name__} of a run-time list", "write nested loops")
+        plain = [x.value if isinstance(x, Static) else x for x in lists]
+        names = {k: v.value for k, v in kwargs.items()}
+        return Tup(tuple(Tup(tuple(c)) for c in f(*plain, **names)))
+
+    return run
+
+
+for _f in (itertools.combinations, itertools.product, itertools.permutations, itertools.combinations_with_replacement):
+    TABLE[_f] = _known_combinations(_f)
+
+
+@builtin(slice)
+def _slice(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
+    from torch2cpp.binding.expressions import make_slice
+
+    parts = [NONE, *args] if len(args) == 1 else list(args)
+    return make_slice([*parts, *[NONE] * (3 - len(parts))])
+
+
+@builtin(print, static=False)
+def _print(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
+    from torch2cpp.binding.strings import to_str
+
+    sep = kwargs.get("sep", Static(" "))
+    text: AbsVal = Static("")
+    for i, a in enumerate(args):
+        if i:
+            text = operators.binary(cx, "+", text, sep)
+        text = operators.binary(cx, "+", text, to_str(cx, a))
+    cx.effect("print", operators.scalar_operand(cx, text))
+    return NONE
+
+
+@builtin(copy.deepcopy, static=False)
+def _deepcopy(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
+    """Copies what is inside too; an object that appears twice is refused rather than copied twice."""
+    from torch2cpp.binding.comprehensions import consume
+    from torch2cpp.binding.container_methods import list_append
+    from torch2cpp.binding.containers import new_dict, new_list
+
+    o = resolve(cx, args[0])
+    site = cx.site(None)
+    if isinstance(o, Tup):
+        return Tup(tuple(_deepcopy(cx, [e], {}) for e in o.elems), o.cls, o.names)
+    if isinstance(o, ListObj):
+        return new_list(cx, [_deepcopy(cx, [e], {}) for e in o.elems], site, o.kind)
+    if isinstance(o, DictObj):
+        return new_dict(cx, [(Static(k), _deepcopy(cx, [v], {})) for k, v in o.items.items()], site, o.factory)
+    if isinstance(o, Rt) and isinstance(o.type, ListType):
+        out = new_list(cx, [], site)
+        consume(cx, args[0], lambda x: list_append(cx, out, _deepcopy(cx, [x], {})), site)
+        return out
+    if isinstance(o, Static | Host) or operators.tensor_of(cx, o) is not None:
+        return _copy(cx, args, {})
+    cx.refuse("T2C200", f"deepcopy of {describe(cx, args[0])}", "copy lists, dicts or tensors")
+
+
+@builtin(copy.copy, static=False)
+def _copy(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
+    o = resolve(cx, args[0])
+    t = operators.tensor_of(cx, o)
+    if t is not None:
+        return call_aten(cx, "clone", [t])
+    if is_scalar(o) or isinstance(o, Tup):
+        return args[0]
+    if isinstance(o, ListObj) or (isinstance(o, Rt) and isinstance(o.type, ListType)):
+        return _list(cx, args, {})
+    if isinstance(o, DictObj):
+        return _dict(cx, args, {})
+    cx.refuse("T2C200", f"copy of {describe(cx, args[0])}", "copy lists, dicts or tensors")
+
+
+@builtin(collections.deque, static=False)
+def _deque(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
+    from torch2cpp.binding.container_methods import list_extend
+    from torch2cpp.binding.containers import new_list
+
+    if len(args) > 1 or any(not (isinstance(v, Static) and v.value is None) for v in kwargs.values()):
+        cx.refuse("T2C200", "deque with maxlen", "drop the oldest item with popleft")
+    ref = new_list(cx, [], cx.site(None), "deque")
+    if args:
+        list_extend(cx, ref, args[0])
+    return ref
+
+
+@builtin(collections.defaultdict, static=False)
+def _defaultdict(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
+    from torch2cpp.binding.containers import new_dict
+
+    factory = args[0] if args else None
+    if isinstance(factory, Static) and factory.value is None:
+        factory = None
+    return new_dict(cx, [], cx.site(None), factory)
+
+
+TABLE[collections.OrderedDict] = _dict
+
+
+@builtin(object, static=False)
+def _object(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
+    return Static(object())

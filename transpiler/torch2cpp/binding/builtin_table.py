@@ -1,0 +1,68 @@
+"""The table of Python functions that have a meaning of their own here, and how they are entered."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from torch2cpp.binding import operators
+from torch2cpp.binding.aten import scalar_item
+from torch2cpp.binding.context import Context
+from torch2cpp.binding.convert import resolve
+from torch2cpp.binding.values import (
+    AbsVal,
+    Static,
+)
+
+Handler = Callable[[Context, list[AbsVal], dict[str, AbsVal]], AbsVal]
+
+
+def all_static(args: list[AbsVal], kwargs: dict[str, AbsVal]) -> bool:
+    """Whether Python itself can run the call now."""
+    return all(isinstance(a, Static) and not _holds_tensor(a.value) for a in [*args, *kwargs.values()])
+
+
+def _holds_tensor(value: Any) -> bool:
+    if isinstance(value, torch.Tensor):
+        return True
+    return isinstance(value, list | tuple) and any(map(_holds_tensor, value))
+
+
+def static_first(f: Callable[..., Any]) -> Callable[[Handler], Handler]:
+    """Runs the real function when all arguments are static."""
+
+    def wrap(handler: Handler) -> Handler:
+        @functools.wraps(handler)
+        def run(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
+            if all_static(args, kwargs) and not any(id(getattr(a, "value", None)) in cx.facts.state_objects
+                                                    for a in args):  # fmt: skip
+                from torch2cpp.binding.calls import _run_for_real
+
+                return _run_for_real(cx, f, args, kwargs)
+            return handler(cx, args, kwargs)
+
+        return run
+
+    return wrap
+
+
+TABLE: dict[Any, Handler] = {}
+
+
+def builtin(*fs: Any, static: bool = True) -> Callable[[Handler], Handler]:
+    def register(handler: Handler) -> Handler:
+        for f in fs:
+            TABLE[f] = static_first(f)(handler) if static else handler
+        return handler
+
+    return register
+
+
+def tensor_or_item(cx: Context, v: AbsVal) -> AbsVal:
+    """A scalar: 0-d tensors are read."""
+    v = operators.unwrap(cx, v, "a number is needed, not 'NoneType'")
+    t = operators.tensor_of(cx, resolve(cx, v))
+    return scalar_item(cx, t) if t is not None else resolve(cx, v)
