@@ -48,11 +48,11 @@ def divisor(d: Draw, depth: int) -> str:
     return d.weighted([(7, lambda: d.pick(("2", "3", "-3", "7", "-2"))), (1, lambda: expression(d, "int", depth + 1))])
 
 
-def bounds(d: Draw, depth: int) -> str:
+def bounds(d: Draw, depth: int, steps: bool = True) -> str:
     """The inside of a slice."""
     a = d.pick(("", "0", "1", "-2", small_int(d)))
     b = d.pick(("", "-1", "3", expression(d, "int", depth + 1)))
-    step = d.pick(("", "", "", ":2"))
+    step = d.pick(("", "", "", ":2")) if steps else ""
     return f"{a}:{b}{step}"
 
 
@@ -259,7 +259,7 @@ def _f1(d: Draw, n: int) -> str:
             (2, lambda: f"({e('float')} - {e('f1')})"),
             (2, lambda: f"({e('f1')} {d.pick(('+', '*'))} {e('f1')})"),
             (3, lambda: f"torch.{d.pick(('relu', 'tanh', 'abs', 'sin', 'sigmoid'))}({e('f1')})"),
-            (3, lambda: f"{e('f1')}[{bounds(d, n).replace(':2', '')}]"),
+            (3, lambda: f"{e('f1')}[{bounds(d, n, False)}]"),
             (2, lambda: (lambda x: f"{x}[{x} > {e('float')}]")(same())),
             (3, lambda: f"torch.cat([{e('f1')}, {e('f1')}])"),
             (1, lambda: f"torch.stack([{e('f0')}, {e('f0')}])"),
@@ -291,7 +291,7 @@ def _f2(d: Draw, n: int) -> str:
             (1, lambda: f"torch.stack({e('tensors')})"),
             (1, lambda: (lambda x: f"torch.stack([{x}, {x} + 1])")(same())),
             (1, lambda: f"{e('f2')}.{d.pick(('t()', 'clone()', 'transpose(0, 1)'))}"),
-            (2, lambda: f"{e('f2')}[{bounds(d, n).replace(':2', '')}]"),
+            (2, lambda: f"{e('f2')}[{bounds(d, n, False)}]"),
             (1, lambda: f"torch.{d.pick(('relu', 'tanh'))}({e('f2')})"),
             (1, lambda: f"torch.zeros({d.pick(('2', '1', '3'))}, abs({e('int')}) % 4)"),
         ]
@@ -318,7 +318,7 @@ def _i1(d: Draw, n: int) -> str:
             (2, lambda: f"torch.arange({e('int')} % 5)"),
             (3, lambda: f"({e('i1')} {d.pick(('+', '-', '*'))} {small_int(d)})"),
             (1, lambda: f"({e('i1')} {d.pick(('//', '%'))} {d.pick(('2', '-3', '3'))})"),
-            (2, lambda: f"{e('i1')}[{bounds(d, n).replace(':2', '')}]"),
+            (2, lambda: f"{e('i1')}[{bounds(d, n, False)}]"),
             (1, lambda: f"torch.tensor([{e('int')}, {e('int')}])"),
             (1, lambda: f"{e('f1')}.argsort()"),
             (1, lambda: f"({e('f1')} > {e('float')}).nonzero().flatten()"),

@@ -168,14 +168,14 @@ def _change_tensor(d: Draw) -> None:
     e = lambda: expression(d, elem, 1)  # noqa: E731
     if type_ in ("f1", "f2") and d.chance(0.25):
         v = d.fresh("view")
-        d.line(f"{v} = {x}[{bounds(d, 1).replace(':2', '')}]")
+        d.line(f"{v} = {x}[{bounds(d, 1, False)}]")
         d.names[v] = type_
         d.line(d.pick((f"{v} += {e()}", f"{v}[...] = {e()}", f"{v}.mul_({e()})", f"{v}.zero_()")))
         return
     rows: list[tuple[int, Callable[[], str]]] = [
         (4, lambda: f"{x}[{index(d, 1)}] = {e()}"),
         (3, lambda: f"{x}[{index(d, 1)}] += {e()}"),
-        (2, lambda: f"{x}[{bounds(d, 1).replace(':2', '')}] = {e()}"),
+        (2, lambda: f"{x}[{bounds(d, 1, False)}] = {e()}"),
         (2, lambda: f"{x}[{x} > {e()}] = {e()}"),
         (2, lambda: f"{x}.{d.pick(('add_', 'mul_', 'sub_', 'fill_'))}({e()})"),
         (1, lambda: f"{x}.{d.pick(('zero_()', 'abs_()', 'neg_()'))}"),

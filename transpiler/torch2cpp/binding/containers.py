@@ -7,7 +7,7 @@ the fact is remembered and binding starts again.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
 
@@ -26,7 +26,6 @@ from torch2cpp.binding.convert import (
     type_of,
 )
 from torch2cpp.binding.growth import Inside, fit_inside, learn_type, place_of
-from torch2cpp.binding.joins import widen_dict, widen_list
 from torch2cpp.binding.keys import key_operand
 from torch2cpp.binding.optional import held_or_raise
 from torch2cpp.binding.values import (
@@ -46,6 +45,7 @@ from torch2cpp.binding.values import (
     Tup,
     fresh_id,
 )
+from torch2cpp.binding.widening import widen_dict, widen_list
 from torch2cpp.hostir.types import INT, NEVER, STR, DictType, ListType, OptionalType, SetType, StructType, Type, join
 
 MutableSeq = (list, tuple)
@@ -501,8 +501,18 @@ def _rt_dict_item(cx: Context, o: Rt, key: AbsVal) -> AbsVal:
             return Static(None)
 
         branch(cx, missing, fill, lambda: Static(None), "default", cx.span)
+    if o.type.value == NEVER:
+        missing_key(cx, key)  # nothing was put in on any path
     value = cx.host("dict.get", o.operand, k, type_=o.type.value)
     return from_operand(cx, value, o.type.value, o.example)
+
+
+def missing_key(cx: Context, key: AbsVal) -> NoReturn:
+    """Ends the path as Python does where a dict lacks a key."""
+    from torch2cpp.binding.strings import to_repr
+
+    text = to_repr(cx, key)
+    cx.raise_(KeyError, text.value if isinstance(text, Static) else text.operand)
 
 
 @distributes

@@ -6,6 +6,7 @@ from torch2cpp.binding import operators
 from torch2cpp.binding.container_operators import contains
 from torch2cpp.binding.containers import (
     dict_update,
+    missing_key,
     need_static_if_loop,
     new_dict,
     new_set,
@@ -19,12 +20,12 @@ from torch2cpp.binding.context import Context, Restart
 from torch2cpp.binding.control import branch
 from torch2cpp.binding.convert import NoType, describe, from_operand, resolve, static_type, to_operand
 from torch2cpp.binding.growth import note_view
-from torch2cpp.binding.joins import widen_dict
 from torch2cpp.binding.keys import key_operand
 from torch2cpp.binding.list_methods import Handler, arity, message_of, raise_if, static_value
 from torch2cpp.binding.literal_sets import LiteralSet, make_run_time_set
 from torch2cpp.binding.values import NONE, AbsVal, DictObj, Host, Iter, Rt, Static, Tup
-from torch2cpp.hostir.types import DictType, ListType, SetType
+from torch2cpp.binding.widening import widen_dict
+from torch2cpp.hostir.types import NEVER, DictType, ListType, SetType
 
 Args = list[AbsVal]
 Kwargs = dict[str, AbsVal]
@@ -62,7 +63,8 @@ def _get(cx: Context, ref: AbsVal, args: Args, kwargs: Kwargs) -> AbsVal:
         if not isinstance(key, Static):
             make_run_time_dict(cx, o, key)
         return o.items.get(key.value, default) if isinstance(key, Static) else default
-    _dict_rt(o)
+    if _dict_rt(o).value == NEVER:
+        return default  # nothing was put in on any path
     k = key_operand(cx, o, key)
     if isinstance(default, Static) and default.value is None:
         return from_operand(cx, cx.host("dict.find", o.operand, k, label="found"), example=o.example)
@@ -138,6 +140,8 @@ def _pop(cx: Context, ref: AbsVal, args: Args, kwargs: Kwargs) -> AbsVal:
         rest = {k: v for k, v in o.items.items() if k != key.value}
         cx.write(ref.id, DictObj(rest, o.site, o.factory))
         return o.items[key.value]
+    if _dict_rt(o).value == NEVER:
+        return args[1] if len(args) > 1 else missing_key(cx, key)
     k = key_operand(cx, o, key)
     if len(args) == 1:
         return _value(cx, o, "dict.pop", k)

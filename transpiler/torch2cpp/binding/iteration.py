@@ -13,7 +13,6 @@ from torch2cpp.binding.aten import elements
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.convert import NoType, describe, from_operand, resolve, to_operand, type_of
 from torch2cpp.binding.growth import note_view
-from torch2cpp.binding.joins import list_type
 from torch2cpp.binding.meta import DEFAULT_HINTS, hints_of
 from torch2cpp.binding.optional import held_or_raise
 from torch2cpp.binding.values import (
@@ -31,6 +30,7 @@ from torch2cpp.binding.values import (
     Tensor,
     Tup,
 )
+from torch2cpp.binding.widening import list_type
 from torch2cpp.hostir.types import INT, NEVER, STR, DictType, ListType, OptionalType, SetType, TupleType, Type, join
 
 
@@ -322,6 +322,8 @@ def _least(cx: Context, counts: list[Static | Host]) -> Static | Host:
 
 
 def _zip_items(cx: Context, parts: list[Items]) -> Items:
+    if any(isinstance(p.count, Static) and p.count.value == 0 for p in parts):
+        return _known([])
     count = _least(cx, [p.count for p in parts])
     known = all(p.known for p in parts)
     most = None
