@@ -12,11 +12,11 @@ from torch2cpp.binding.context import Context, Label
 from torch2cpp.binding.control import branch, labelled
 from torch2cpp.binding.expressions import evaluate
 from torch2cpp.binding.iteration import Items, items_of
-from torch2cpp.binding.joins import widen_list
 from torch2cpp.binding.loops import LoopPlan, run_loop
 from torch2cpp.binding.meta import DEFAULT_HINTS, hints_of
 from torch2cpp.binding.values import NONE, AbsVal, DictObj, Host, Iter, ListObj, Ref, ScopeObj, Static
 from torch2cpp.binding.variables import iteration_names, set_name
+from torch2cpp.binding.widening import widen_list
 from torch2cpp.hostir.types import INT
 
 #: More iterations than this are never unrolled.

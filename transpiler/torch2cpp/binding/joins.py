@@ -45,6 +45,7 @@ from torch2cpp.binding.values import (
     Unbound,
     fresh_id,
 )
+from torch2cpp.binding.widening import as_runtime, widen_dict, widen_list
 from torch2cpp.hostir.ops import Operand, Value
 from torch2cpp.hostir.types import INT, DictType, ListType, OptionalType, ScalarType, Type, join
 
@@ -212,7 +213,7 @@ class _Merger:
         for path, v in zip(self.incoming, vals):
             if isinstance(v, Ref):
                 with Inside(self.cx, path):
-                    _as_runtime(self.cx, v)
+                    as_runtime(self.cx, v)
         try:
             types = [type_in(self.cx, e, v) for e, v in zip(self.incoming, vals)]
         except NoType:
@@ -271,7 +272,7 @@ class _Merger:
         else:
             if isinstance(option, Ref):
                 with Inside(self.cx, path):
-                    _as_runtime(self.cx, option)
+                    as_runtime(self.cx, option)
             try:
                 t = type_in(self.cx, path, option)
             except NoType:
@@ -567,76 +568,6 @@ def type_in(cx: Context, path: Exit, v: AbsVal) -> Type:
 def describe_in(cx: Context, path: Exit, v: AbsVal) -> str:
     with Inside(cx, path):
         return describe(cx, v)
-
-
-def list_type(cx: Context, state: State, obj: ListObj) -> Type | None:
-    """The type of a run-time list that holds the elements of this one."""
-    saved, cx.state = cx.state, state
-    try:
-        elem: Type | None = None
-        for e in obj.elems:
-            t = type_of(cx, _as_runtime(cx, e))
-            elem = t if elem is None else join(elem, t)
-            if elem is None:
-                return None
-        from torch2cpp.hostir.types import NEVER
-
-        return ListType(elem if elem is not None else NEVER, "deque" if obj.kind == "deque" else "list")
-    finally:
-        cx.state = saved
-
-
-def _as_runtime(cx: Context, v: AbsVal) -> AbsVal:
-    """An element put into a run-time container must be run-time itself if it is mutable."""
-    from torch2cpp.binding.containers import make_run_time
-
-    make_run_time(cx, v)
-    return v
-
-
-def widen_list(cx: Context, state: State, obj: ListObj, elem: AbsVal | None, learn_only: bool = False) -> None:
-    """Learns that a list must be a run-time list, and starts again."""
-    t = list_type(cx, state, obj)
-    if t is None:
-        cx.refuse(
-            "T2C110",
-            "a list whose length is decided at run time holds values of different types",
-            "keep values of different types in different lists, or in tuples of one form",
-        )
-    old = cx.facts.containers.get(obj.site)
-    new = t if old is None else join(old, t)
-    if new is None:
-        cx.refuse("T2C110", f"a run-time list holds both {old} and {t}", "use one list per type of element")
-    if obj.elems:
-        cx.facts.examples.setdefault(obj.site, obj.elems[0])
-    if new != old:
-        cx.facts.containers[obj.site] = new
-        if not learn_only:
-            raise Restart
-    elif not learn_only:
-        raise Restart
-
-
-def widen_dict(cx: Context, state: State, obj: DictObj) -> None:
-    """Learns that a dict must be a run-time dict."""
-    from torch2cpp.hostir.types import NEVER, DictType
-
-    key: Type | None = NEVER
-    value: Type | None = NEVER
-    saved, cx.state = cx.state, state
-    try:
-        for k, x in obj.items.items():
-            key = join(key, static_type(k)) if key is not None else None
-            value = join(value, type_of(cx, _as_runtime(cx, x))) if value is not None else None
-    finally:
-        cx.state = saved
-    old = cx.facts.containers.get(obj.site, DictType(NEVER, NEVER))
-    new = join(old, DictType(key, value)) if key is not None and value is not None else None
-    if new is None:
-        cx.refuse("T2C111", "a dict filled at run time holds values of different types", "use one dict per type")
-    if obj.items:
-        cx.facts.examples.setdefault(obj.site, next(iter(obj.items.values())))
-    cx.facts.containers[obj.site] = new
 
 
 def merge(

@@ -30,8 +30,8 @@ from torch2cpp.binding.convert import (
     type_of,
 )
 from torch2cpp.binding.growth import learn_type
-from torch2cpp.binding.joins import widen_list
 from torch2cpp.binding.values import NONE, AbsVal, Host, Iter, ListObj, Ref, Rt, Static, Tensor, Tup
+from torch2cpp.binding.widening import widen_list
 from torch2cpp.hostir.ops import Operand
 from torch2cpp.hostir.types import BOOL, FLOAT, INT, NEVER, ListType, join
 
