@@ -206,7 +206,7 @@ def _str(d: Draw, n: int) -> str:
             (1, lambda: f"{e('str')}[{index(d, n)}]"),
             (1, lambda: f"{e('str')}[{bounds(d, n)}]"),
             (1, lambda: f"{e('str')}.{d.pick(('upper', 'strip', 'lower', 'title'))}()"),
-            (1, lambda: f"{e('str')}.replace('a', {e('str')})"),
+            (1, lambda: f"{e('str')}.replace('a', 'xy')"),
             (1, lambda: f"','.join({comprehension(d, n, 'str')})"),
             (1, lambda: f"'%d|%.3f' % ({e('int')}, {e('float')})"),
             (1, lambda: f"'{{}}:{{}}'.format({e('int')}, {e('bool')})"),

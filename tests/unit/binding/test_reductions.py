@@ -28,10 +28,10 @@ def test_known_scalars() -> None:
 
 
 def test_an_int_and_a_float() -> None:
-    def f(x: float) -> object:
-        return max(0, x)
+    def f(x: float, n: int) -> object:
+        return max(0, x), min(n, x, 2), f"{max(n, x)}", max(0, x) * 2
 
-    assert_refused(f, "T2C239", (0.5,))
+    assert_like_python(f, (0.5, 3), (-1.0, 0), (0.0, 0), (7.0, 7))
 
 
 def test_run_time_lists() -> None:

@@ -12,6 +12,7 @@ from torch2cpp.binding.builtin_table import TABLE, Handler, builtin, static_firs
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.convert import describe, is_scalar, resolve
 from torch2cpp.binding.iteration import length_of
+from torch2cpp.binding.optional import held_or_raise
 from torch2cpp.binding.values import (
     NONE,
     AbsVal,
@@ -24,7 +25,7 @@ from torch2cpp.binding.values import (
     Static,
     Tup,
 )
-from torch2cpp.hostir.types import STR, DictType, ListType, SetType
+from torch2cpp.hostir.types import STR, DictType, ListType, OptionalType, SetType
 
 
 def builtin_handler(value: Any) -> Handler | None:
@@ -196,7 +197,10 @@ def _abs(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
     t = operators.tensor_of(cx, v)
     if t is not None:
         return call_aten(cx, "abs", [t])
-    assert isinstance(v, Host)
+    if isinstance(v, Rt) and isinstance(v.type, OptionalType):
+        v = held_or_raise(cx, v, TypeError, "bad operand type for abs(): 'NoneType'")
+    if not isinstance(v, Host):
+        cx.refuse("T2C150", f"abs() of {describe(cx, v)}", "give it a number or a tensor")
     return operators.with_hints(cx, cx.scalar("abs", v.operand), abs, v)
 
 

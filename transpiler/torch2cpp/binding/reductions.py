@@ -267,7 +267,8 @@ def _key_of(cx: Context, item: AbsVal, key: AbsVal | None) -> AbsVal:
 
 
 def _known_extreme(cx: Context, items: list[AbsVal], kind: str, key: AbsVal | None) -> AbsVal:
-    if key is None and all(map(is_scalar, items)) and any(isinstance(i, Host) for i in items):
+    alike = all(map(is_scalar, items)) and len({type_of(cx, i) for i in items}) == 1
+    if key is None and alike and any(isinstance(i, Host) for i in items):
         return _scalar_extreme(cx, items, kind)
     best: tuple[AbsVal, AbsVal] = (items[0], _key_of(cx, items[0], key))
     for item in items[1:]:
@@ -286,14 +287,6 @@ def _better(cx: Context, kind: str, best: tuple[AbsVal, AbsVal], new: tuple[AbsV
 
 
 def _scalar_extreme(cx: Context, items: list[AbsVal], kind: str) -> AbsVal:
-    types = {type_of(cx, i) for i in items}
-    if len(types) > 1:
-        names = " and ".join(sorted(map(str, types)))
-        cx.refuse(
-            "T2C239",
-            f"{kind}() of {names}: the type of the result depends on data",
-            "write both with one type, such as 0.0 instead of 0",
-        )
     best = items[0]
     for item in items[1:]:
         best = _scalar_better(cx, kind, best, item)

@@ -11,6 +11,7 @@ import libcst as cst
 import torch
 
 from torch2cpp.binding import operators
+from torch2cpp.binding.choices import distributes
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.control import branch
 from torch2cpp.binding.convert import describe, resolve
@@ -52,6 +53,12 @@ def concatenated(cx: Context, parts: Sequence[Text]) -> Text:
 
 def to_str(cx: Context, v: AbsVal) -> Text:
     """`str(v)`"""
+    out: Text = _str_of(cx, v)
+    return out
+
+
+@distributes
+def _str_of(cx: Context, v: AbsVal) -> Text:
     from torch2cpp.binding.exceptions import Exc
 
     o = resolve(cx, v)
@@ -73,6 +80,12 @@ def to_str(cx: Context, v: AbsVal) -> Text:
 
 def to_repr(cx: Context, v: AbsVal) -> Text:
     """`repr(v)`"""
+    out: Text = _repr_of(cx, v)
+    return out
+
+
+@distributes
+def _repr_of(cx: Context, v: AbsVal) -> Text:
     from torch2cpp.binding.exceptions import Exc
 
     o = resolve(cx, v)
@@ -207,6 +220,12 @@ def _instance_repr(cx: Context, v: AbsVal, o: InstanceObj) -> Text | None:
 
 def format_value(cx: Context, v: AbsVal, spec: Text) -> Text:
     """`format(v, spec)`; the spec must be known."""
+    out: Text = _formatted(cx, v, spec)
+    return out
+
+
+@distributes
+def _formatted(cx: Context, v: AbsVal, spec: Text) -> Text:
     if not isinstance(spec, Static):
         cx.refuse("T2C221", "a format specification that is decided at run time", "write the width and precision out")
     o = resolve(cx, v)
