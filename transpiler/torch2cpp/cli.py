@@ -17,6 +17,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+from torch2cpp.backends.protocol import RegionReport
 from torch2cpp.diagnostics import Refused, SignatureError
 from torch2cpp.model_file import ModelFile, ModelFileError, load_model_file
 from torch2cpp.options import Options
@@ -206,6 +207,19 @@ def _plain_steps() -> Callable[[str, str], None]:
     return step
 
 
+def rejections(report: RegionReport) -> str:
+    """What was tried for a region before what was chosen, and why it was not believed; empty if nothing was.
+
+    >>> report = RegionReport("step", (("aot", "fast", 4.0, "off by 4"), ("aot", "safe", 0.0, "chosen")), "aot", 5)
+    >>> rejections(report)
+    'step: aot (safe) instead of aot (fast), which is refused: off by 4'
+    """
+    settings = next((safety for _, safety, _, why in report.tried if why == "chosen"), "")
+    chosen = f"{report.chosen} ({settings})" if settings else report.chosen
+    rejected = [f"{b} ({s}), which is refused: {why}" for b, s, _, why in report.tried if why != "chosen"]
+    return f"{report.region}: {chosen} instead of {'; '.join(rejected)}" if rejected else ""
+
+
 def _print_verdict(verdict: Verdict, project: Any) -> None:
     result = "[green]same as Python[/]" if verdict.ok else "[red]differs from Python[/]"
     _err.print(f"{verdict.matched} of {verdict.inputs} inputs: {result}")
@@ -217,9 +231,9 @@ def _print_verdict(verdict: Verdict, project: Any) -> None:
         _err.print(f"  not verified: {span}, {way}", markup=False, highlight=False)
     _err.print(f"regions: {verdict.regions}, distinct: {verdict.distinct_regions}")
     for report in project.transpiled.compiled.reports:
-        if report.chosen != project.transpiled.options.backend:
-            tried = "; ".join(f"{b} ({s}): {why}" for b, s, _, why in report.tried if why != "chosen")
-            _err.print(f"  {report.region}: {report.chosen} instead, {tried}", markup=False, highlight=False)
+        text = rejections(report)
+        if text:
+            _err.print(f"  {text}", markup=False, highlight=False)
     if verdict.decision_flips:
         _err.print(f"decision flips: {verdict.decision_flips}")
     _err.print(f"largest error: {verdict.max_abs_err:.3g} absolute, {verdict.max_rel_err:.3g} relative")
