@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from like_python import assert_like_python, assert_refused
+from like_python import assert_like_python
 
 
 def test_known_scalars() -> None:

@@ -565,7 +565,10 @@ def _set_list_item(cx: Context, ref: Ref, o: ListObj, index: AbsVal, value: AbsV
 
         items = known_items(cx, value)
         if items is not None:
-            elems[index.value] = items
+            try:
+                elems[index.value] = items
+            except ValueError as error:  # sizes that differ, with a step
+                cx.raise_(ValueError, str(error))
             cx.write(ref.id, ListObj(tuple(elems), o.site, o.kind))
             return
     need_static_if_loop(cx, index)

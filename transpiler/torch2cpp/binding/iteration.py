@@ -259,6 +259,8 @@ def _iter_items(cx: Context, o: Iter) -> Items:
 def _rt_dict_items(cx: Context, d: AbsVal) -> Items:
     rt = resolve(cx, d)
     assert isinstance(rt, Rt) and isinstance(rt.type, DictType)
+    if rt.type.value == NEVER:
+        return _known([])  # nothing was put in on any path
     t = ListType(TupleType((rt.type.key, rt.type.value)))
     pairs = cx.host("dict.items", rt.operand, type_=t)
     note_view(cx, pairs, rt.operand)
