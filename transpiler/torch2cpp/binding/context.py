@@ -146,6 +146,8 @@ class Context:
         self.keep = facts.keep
         #: For each `try` around, the variables that its handlers read: (scope, name) -> how they are kept.
         self.kept: list[dict[tuple[int, str], Any]] = []
+        #: How many cells were made for them, to tell their names apart.
+        self.kept_cells = 0
         #: What is written while a `try` body is bound: (heap key, name or None).
         self.write_logs: list[set[tuple[Any, str | None]]] = []
         #: Condition value -> the optional it tests for None.

@@ -37,7 +37,8 @@ def begin(cx: Context, site: Any) -> dict[tuple[int, str], Kept]:
         if scope is None:
             continue
         value = cx.state.heap[scope].names.get(name, Unbound())
-        cell = Cell(f"{name}_kept_{cx.next_id()}", type_, "local")
+        cx.kept_cells += 1
+        cell = Cell(f"{name}_{cx.kept_cells}", type_, "local")
         kept = found[(scope, name)] = Kept((place, name), name, cell, isinstance(value, Unbound))
         _store(cx, kept, value)
     return found
