@@ -258,7 +258,9 @@ class Expressions:
             return infix
         pattern = TABLE[op.name].cpp
         args = [self.argument(op, i) for i in range(len(op.args))]
-        if "{" not in pattern:
+        # Where C++ would compare otherwise, as an int with a float, the runtime's function does it.
+        if "{" not in pattern or op.name in _COMPARISONS:
+            pattern = op.name if op.name in _COMPARISONS else pattern
             return call(f"py::{pattern}", *args)
         return self._pattern(op, pattern, args)
 
