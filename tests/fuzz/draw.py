@@ -14,7 +14,7 @@ T = TypeVar("T")
 SCALARS = ("int", "float", "bool", "str")
 TENSORS = ("f0", "f1", "f2", "i0", "i1", "b1")
 LISTS = ("ints", "floats", "tensors")
-OTHERS = ("pair", "table", "rows", "record", "maybe_int", "maybe_f1")
+OTHERS = ("pair", "table", "rows", "record", "maybe_int", "maybe_f1", "num")
 
 
 @dataclass(slots=True)

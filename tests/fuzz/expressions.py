@@ -186,6 +186,7 @@ def _bool(d: Draw, n: int) -> str:
             (2, lambda: f"{d.pick(('any', 'all'))}({comprehension(d, n, 'bool')})"),
             (1, lambda: f"({e('ints')} == {e('ints')})"),
             (1, lambda: f"({e('bool')} == {e('bool')})"),
+            (1, lambda: comparison(d, "num", n)),
             (1, lambda: f"({e('pair')} < {e('pair')})"),
             (1, lambda: f"bool({e(d.pick(('int', 'ints', 'str', 'float')))})"),
             (1, lambda: f"{e('record')}['on']"),
@@ -201,7 +202,7 @@ def _str(d: Draw, n: int) -> str:
             (3, lambda: f"({e('str')} + {e('str')})"),
             (4, lambda: _fstring(d, n)),
             (2, lambda: f"str({e(d.pick(('int', 'float', 'bool', 'ints', 'pair')))})"),
-            (1, lambda: f"repr({e(d.pick(('str', 'float', 'maybe_int')))})"),
+            (1, lambda: f"repr({e(d.pick(('str', 'float', 'maybe_int', 'num')))})"),
             (1, lambda: f"({e('str')} * {d.pick(('2', '0', '3'))})"),
             (1, lambda: f"{e('str')}[{index(d, n)}]"),
             (1, lambda: f"{e('str')}[{bounds(d, n)}]"),
@@ -411,6 +412,19 @@ def _pair(d: Draw, n: int) -> str:
     return f"({expression(d, 'int', n)}, {expression(d, 'float', n)})"
 
 
+def _num(d: Draw, n: int) -> str:
+    """An int or a float, which of them is decided at run time."""
+    e = lambda t: expression(d, t, n)  # noqa: E731
+    return d.weighted(
+        [
+            (2, lambda: f"({e('int')} if {condition(d, n)} else {e('float')})"),
+            (2, lambda: f"{d.pick(('max', 'min'))}({e('int')}, {e('float')})"),
+            (2, lambda: f"({e('num')} {d.pick(('+', '-', '*'))} {e(d.pick(('int', 'float')))})"),
+            (1, lambda: f"abs({e('num')})"),
+        ]
+    )
+
+
 def _maybe(inner: str) -> Callable[[Draw, int], str]:
     def make(d: Draw, n: int) -> str:
         return f"({expression(d, inner, n)} if {condition(d, n)} else None)"
@@ -423,7 +437,7 @@ _MAKERS: dict[str, Callable[[Draw, int], str]] = {
     "f0": _f0, "f1": _f1, "f2": _f2, "i0": _i0, "i1": _i1, "b1": _b1,
     "ints": _ints, "floats": _floats, "tensors": _tensors,
     "pair": _pair, "table": _table, "rows": _rows, "record": _record,
-    "maybe_int": _maybe("int"), "maybe_f1": _maybe("f1"),
+    "maybe_int": _maybe("int"), "maybe_f1": _maybe("f1"), "num": _num,
 }  # fmt: skip
 
 _LITERALS: dict[str, Callable[[Draw], str]] = {
@@ -446,4 +460,5 @@ _LITERALS: dict[str, Callable[[Draw], str]] = {
     "record": lambda d: "{'n': 1, 't': torch.ones(2), 'on': True}",
     "maybe_int": lambda d: d.pick(("None", "3")),
     "maybe_f1": lambda d: d.pick(("None", "torch.ones(2)")),
+    "num": lambda d: d.pick(("1", "0.5")),
 }

@@ -69,7 +69,10 @@ def _module(d: Draw, params: dict[str, str]) -> None:
             d.line("self.register_buffer('b', torch.tensor([0.5, -0.5, 2.0]))")
             d.line(f"self.limit = {d.pick(('0.5', '1.0', '-0.25'))}")
             d.line(f"self.steps = {d.pick(('2', '3'))}")
+            d.line("self.count = 0")
+            d.line("self.last = torch.zeros(2)")
         d.names |= {"self.w": "f1", "self.limit": "float", "self.steps": "int", "self.b": "f1"}
+        d.names |= {"self.count": "int", "self.last": "f1"}
         d.fixed |= set(d.names)
         d.line("")
         _entry(d, f"def forward(self, {', '.join(params)}):", params)

@@ -50,6 +50,7 @@ def statement(d: Draw) -> None:
         (2, lambda: _change_dict(d)),
         (1, lambda: _assert(d)),
         (1, lambda: _unpack(d)),
+        (1, lambda: _change_state(d)),
     ]
     if d.indent < MAX_NESTING:
         rows += [
@@ -101,7 +102,7 @@ def _reassign(d: Draw) -> None:
 
 
 def _augment(d: Draw) -> None:
-    type_ = d.pick(("int", "int", "float", "f1", "f0", "i1", "f2", "str", "ints", "bool"))
+    type_ = d.pick(("int", "int", "float", "f1", "f0", "i1", "f2", "str", "ints", "bool", "num"))
     names = _free(d, type_)
     if not names:
         _assign(d)
@@ -113,6 +114,8 @@ def _augment(d: Draw) -> None:
             right = divisor(d, 1) if op in ("//", "%") else "1" if op == "<<" else expression(d, "int", 1)
         case "float":
             op, right = d.pick(("+", "-", "*")), expression(d, d.pick(("float", "int")), 1)
+        case "num":
+            op, right = d.pick(("+", "-")), expression(d, d.pick(("float", "int")), 1)
         case "str":
             op, right = "+", expression(d, "str", 1)
         case "ints":
@@ -211,6 +214,26 @@ def _change_dict(d: Draw) -> None:
         rows.append((2, lambda: f"{name}[{k}] = {name}.get({k}, 0) + {value()}"))
         rows.append((1, lambda: f"{name}[{k}] += 1"))
     d.line(d.weighted(rows))
+
+
+def _change_state(d: Draw) -> None:
+    """Attributes of the model, and values of dicts with known keys."""
+    if "self.count" in d.names and d.chance(0.7):
+        d.line(
+            d.pick(
+                (
+                    f"self.count += {expression(d, 'int', 1)}",
+                    f"self.count = {expression(d, 'int', 1)}",
+                    f"self.b[{index(d, 1)}] = {expression(d, 'float', 1)}",
+                    f"self.b += {expression(d, 'float', 1)}",
+                    f"self.last = {expression(d, 'f1', 1)}",
+                )
+            )
+        )
+    elif names := _free(d, "record"):
+        d.line(f"{d.pick(names)}['n'] {d.pick(('=', '+='))} {expression(d, 'int', 1)}")
+    else:
+        _assign(d)
 
 
 def _assert(d: Draw) -> None:
