@@ -1,14 +1,14 @@
 // Between the host's tensors and code that AOTInductor generated; C ABI only.
 #pragma once
 
-#include <torch/csrc/inductor/aoti_torch/c/shim.h>
-#include <torch/csrc/stable/tensor.h>
-
 #include <array>
 #include <atomic>
 #include <cstdint>
 #include <initializer_list>
 #include <mutex>
+
+#include <torch/csrc/inductor/aoti_torch/c/shim.h>
+#include <torch/csrc/stable/tensor.h>
 
 #include <torch2cpp/errors.h>
 #include <torch2cpp/shim.h>

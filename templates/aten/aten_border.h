@@ -6,9 +6,6 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
 #include <c10/util/Exception.h>
-#include <torch/csrc/inductor/aoti_torch/utils.h>
-#include <torch/csrc/stable/tensor.h>
-
 #include <cstddef>
 #include <exception>
 #include <optional>
@@ -16,6 +13,9 @@
 #include <tuple>
 #include <utility>
 #include <vector>
+
+#include <torch/csrc/inductor/aoti_torch/utils.h>
+#include <torch/csrc/stable/tensor.h>
 
 #include <torch2cpp/errors.h>
 #include <torch2cpp/list.h>
@@ -49,8 +49,7 @@ inline torch::stable::Tensor own(at::Tensor tensor) {
   if (tensor.is_conj() || tensor.is_neg()) {
     tensor = tensor.resolve_conj().resolve_neg();
   }
-  return torch::stable::Tensor(
-      torch::aot_inductor::tensor_pointer_to_tensor_handle(new at::Tensor(std::move(tensor))));
+  return torch::stable::Tensor(torch::aot_inductor::tensor_pointer_to_tensor_handle(new at::Tensor(std::move(tensor))));
 }
 
 inline List<torch::stable::Tensor> own(const Tensors& tensors) {
