@@ -19,6 +19,9 @@ import torch
 from tests.fuzz.judge import Verdict, judge
 from tests.fuzz.program import Generated, generate
 
+from torch2cpp.binding.entry import LINE_KINDS
+from torch2cpp.frontend.source import parse_function
+
 #: Seconds after which a program counts as not transpiled.
 LIMIT = 40
 
@@ -55,6 +58,10 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for seed in range(options.start, options.start + options.count):
+            if seed % 200 == 0:
+                # What is remembered of thousands of programs would fill the memory.
+                parse_function.cache_clear()
+                LINE_KINDS.clear()
             program = generate(random.Random(seed))
             verdict = judged(program, folder)
             kinds[verdict.kind] += 1
