@@ -417,8 +417,34 @@ def _sequence_item(cx: Context, obj: AbsVal, elems: list[AbsVal], index: AbsVal,
         if rt is not None:
             return _rt_item(cx, rt, index)
         if isinstance(index, Host):
+            if all(_has_type(cx, e) for e in elems):
+                return _picked(cx, elems, index)
             return Iter("choice", tuple(elems), index)
     cx.refuse("T2C161", f"{describe(cx, obj)} is indexed with {describe(cx, index)}", "index it with an int")
+
+
+def _has_type(cx: Context, v: AbsVal) -> bool:
+    """Whether a value can exist at run time."""
+    try:
+        type_of(cx, v)
+    except NoType:
+        return False
+    return True
+
+
+def _picked(cx: Context, elems: list[AbsVal], index: Host) -> AbsVal:
+    """An element of a tuple of unlike types, by a run-time index."""
+    from torch2cpp.binding.control import branch
+
+    behind = cx.host("add", index.operand, len(elems))
+    at = cx.host("select", cx.host("lt", index.operand, 0), behind, index.operand, type_=INT, label="index")
+
+    def step(i: int) -> AbsVal:
+        if i == len(elems):
+            cx.raise_(IndexError, "tuple index out of range")
+        return branch(cx, cx.host("eq", at, i, label="is_item"), lambda: elems[i], lambda: step(i + 1), "item", cx.span)
+
+    return step(0)
 
 
 def _tuple(elems: list[AbsVal]) -> AbsVal:
