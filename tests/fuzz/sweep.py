@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import collections
 import random
+import resource
 import signal
 import sys
 import tempfile
@@ -24,6 +25,8 @@ from torch2cpp.frontend.source import parse_function
 
 #: Seconds after which a program counts as not transpiled.
 LIMIT = 40
+#: Address space of the sweep, in bytes.
+MEMORY = 8 * 2**30
 
 
 def judged(program: Generated, folder: Path) -> Verdict:
@@ -51,6 +54,8 @@ def main() -> int:
     parser.add_argument("--refused", action="store_true", help="print what is refused")
     options = parser.parse_args()
     torch.set_num_threads(1)
+    # A string that doubles in a loop ends as a MemoryError, here as in Python.
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     kinds: collections.Counter[str] = collections.Counter()
     reasons: collections.Counter[str] = collections.Counter()
     raised = runs = 0
