@@ -12,13 +12,13 @@ from typing import Any
 import torch
 
 from torch2cpp.binding.context import Context, Restart, tensor_type
-from torch2cpp.binding.convert import describe, from_operand, is_scalar, resolve
+from torch2cpp.binding.convert import describe, from_operand, resolve
 from torch2cpp.binding.meta import OpFails, evaluate
 from torch2cpp.binding.shadow import item_hints, shadow_of
 from torch2cpp.binding.special_shapes import special_result
 from torch2cpp.binding.values import AbsVal, Choice, Host, ListObj, Meta, Rt, StarRest, Static, Tensor, Tup
 from torch2cpp.hostir.ops import Operand, TensorOp, Value
-from torch2cpp.hostir.types import FLOAT, INT, NEVER, ListType, OptionalType, TensorType
+from torch2cpp.hostir.types import INT, NEVER, ListType, OptionalType, TensorType
 
 #: Python's spelling of an argument -> ATen's.
 ALIASES = {"axis": "dim", "keepdims": "keepdim", "input": "self", "x": "self", "axes": "dims"}
@@ -423,6 +423,3 @@ def from_item(cx: Context, t: Tensor, name: str) -> Host:
     if out.type.kind == "int":
         out.hints = item_hints(t) or out.hints
     return out
-
-
-__all__ = ["FLOAT", "NoOverload", "call_aten", "elements", "emit_op", "has_op", "is_scalar", "overloads", "scalar_item"]

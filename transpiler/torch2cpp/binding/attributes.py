@@ -11,7 +11,7 @@ import torch
 from torch2cpp.binding import model_state, operators
 from torch2cpp.binding.calls import call, find_method
 from torch2cpp.binding.choices import distribute, distributes, option_value
-from torch2cpp.binding.context import Context, Restart
+from torch2cpp.binding.context import Context
 from torch2cpp.binding.convert import describe, from_operand, resolve, to_operand
 from torch2cpp.binding.literal_sets import LiteralSet
 from torch2cpp.binding.optional import held_or_raise
@@ -326,6 +326,3 @@ def _found(cx: Context, obj: AbsVal, name: str) -> bool:
     except Missing:
         return False
     return True
-
-
-__all__ = ["Restart", "delete_attribute", "get_attribute", "has_attribute", "set_attribute"]

@@ -30,7 +30,6 @@ from torch2cpp.binding.values import (
     Native,
     Ref,
     Rt,
-    ScopeObj,
     Static,
     Tup,
     fresh_id,
@@ -358,6 +357,3 @@ def zero_argument_super(cx: Context) -> AbsVal:
     if frame.owner is None or frame.first is None:
         cx.raise_(RuntimeError, "super(): no arguments")
     return Iter("super", (frame.first,), frame.owner)
-
-
-__all__ = ["ScopeObj", "bind_arguments", "call", "call_method_if_any", "call_python", "find_method"]

@@ -14,7 +14,7 @@ from typing import Any, Concatenate, ParamSpec
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.control import branch
 from torch2cpp.binding.convert import from_operand
-from torch2cpp.binding.values import AbsVal, Choice, Option, Unbound
+from torch2cpp.binding.values import AbsVal, Choice, Unbound
 from torch2cpp.hostir.types import OptionalType
 
 P = ParamSpec("P")
@@ -79,6 +79,3 @@ def distributes(f: Callable[Concatenate[Context, P], AbsVal]) -> Callable[Concat
         return f(cx, *args, **kwargs)
 
     return run  # type: ignore[return-value]
-
-
-__all__ = ["Choice", "Option", "distribute", "distributes"]

@@ -18,8 +18,8 @@ from torch2cpp.binding.expressions import condition, evaluate
 from torch2cpp.binding.for_loops import loop
 from torch2cpp.binding.iteration import items_of
 from torch2cpp.binding.optional import narrow, refinements
-from torch2cpp.binding.values import NONE, AbsVal, Host, Iter, ListObj, Rt, Static
-from torch2cpp.binding.variables import local_names, stored_in
+from torch2cpp.binding.values import NONE, AbsVal, Iter, ListObj, Static
+from torch2cpp.binding.variables import stored_in
 
 #: A comprehension over at most this many known items is unrolled.
 MAX_UNROLLED_ITEMS = 32
@@ -197,6 +197,3 @@ def collect(cx: Context, v: AbsVal, site: Any = None) -> AbsVal:
     target = new_list(cx, [], site)
     consume(cx, v, lambda x: list_append(cx, target, x), site)
     return target
-
-
-__all__ = ["Host", "Rt", "collect", "comprehension", "consume", "local_names"]

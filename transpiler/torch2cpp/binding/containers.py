@@ -192,16 +192,6 @@ def concat_parts(cx: Context, parts: list[tuple[bool, AbsVal]], site: Any) -> Ab
     return out
 
 
-def as_run_time(cx: Context, v: AbsVal) -> Rt | None:
-    """The value as a run-time list, converting a list of known length in place (a fact about its site)."""
-    obj = resolve(cx, v)
-    if isinstance(obj, Rt) and isinstance(obj.type, ListType):
-        return obj
-    if isinstance(obj, ListObj):
-        widen_list(cx, cx.state, obj, None)
-    return None
-
-
 def constant_list(cx: Context, v: AbsVal, site: Any) -> Rt | None:
     """A run-time copy of an immutable sequence, to index it with a run-time int."""
     from torch2cpp.binding.aten import elements
@@ -720,6 +710,3 @@ def delete_item(cx: Context, obj: AbsVal, index: AbsVal) -> None:
             cx.effect("dict.delete", o.operand, key_operand(cx, o, index))
         case _:
             cx.refuse("T2C162", f"an item of {describe(cx, obj)} is deleted", "delete items of lists or dicts")
-
-
-__all__ = ["INT", "MutableSeq", "delete_item", "get_item", "new_list", "set_item"]

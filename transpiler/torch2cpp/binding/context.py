@@ -8,14 +8,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
-import libcst as cst
 import torch
 
-from torch2cpp.binding.values import Dim, Func, Host, Meta, Rt, ScopeObj, State, Static, Sym, Tensor, fresh_id
+from torch2cpp.binding.values import Dim, Host, Meta, ScopeObj, State, Tensor, fresh_id
 from torch2cpp.diagnostics import Diagnostic, Refused
 from torch2cpp.frontend.source import Source
 from torch2cpp.hostir import host_ops
-from torch2cpp.hostir.ops import Block, Cell, HostOp, Op, Operand, Raise, TensorOp, Value, WeightRef
+from torch2cpp.hostir.ops import Block, Cell, HostOp, Op, Operand, Raise, Value, WeightRef
 from torch2cpp.hostir.types import INT, ScalarType, TensorType, Type
 from torch2cpp.spans import NOWHERE, Span
 
@@ -26,13 +25,6 @@ class Terminated(Exception):
 
 class Restart(Exception):
     """A fact was learned that earlier code depends on: bind the entry again."""
-
-
-class LoopRestart(Exception):
-    """A fact was learned about one loop: bind that loop again."""
-
-    def __init__(self, key: Any) -> None:
-        self.key = key
 
 
 @dataclass
@@ -439,24 +431,3 @@ def operand_type(operand: Operand) -> Type:
 def tensor_type(meta: Meta) -> TensorType:
     """The IR type of a tensor with this metadata."""
     return TensorType(meta.dtype, tuple(d if isinstance(d, int) else None for d in meta.dims))
-
-
-__all__ = [
-    "CallSite",
-    "Context",
-    "Exit",
-    "Facts",
-    "Frame",
-    "Func",
-    "Label",
-    "LoopRestart",
-    "Restart",
-    "Rt",
-    "Static",
-    "Sym",
-    "TensorOp",
-    "Terminated",
-    "cst",
-    "operand_type",
-    "tensor_type",
-]  # fmt: skip

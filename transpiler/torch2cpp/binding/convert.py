@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 from typing import Any
 
@@ -452,7 +451,3 @@ def _parts_of(cx: Context, example: AbsVal, n: int) -> tuple[AbsVal, ...]:
     if isinstance(obj, DictObj) and len(obj.items) == n:
         return tuple(obj.items.values())
     return (None,) * n
-
-
-def is_dataclass_type(cls: Any) -> bool:
-    return isinstance(cls, type) and dataclasses.is_dataclass(cls)

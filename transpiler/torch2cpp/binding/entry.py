@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 
 from torch2cpp.binding.aten import NoOverload
 from torch2cpp.binding.calls import _unwrapped
-from torch2cpp.binding.context import Context, Exit, Facts, Frame, Restart, Terminated, struct_name
+from torch2cpp.binding.context import Context, Exit, Facts, Frame, Restart, struct_name
 from torch2cpp.binding.control import run_path
 from torch2cpp.binding.convert import NoType, describe, to_operand
 from torch2cpp.binding.joins import Inside, type_in
@@ -331,6 +331,3 @@ def _used_weights(cx: Context, functions: dict[str, Function]) -> set[str]:
         for op in walk(f.body):
             used |= {leaf.name for leaf in leaves(operands(op)) if isinstance(leaf, WeightRef)}
     return used | {c.name for c in cx.cells.values() if isinstance(c.initial, torch.Tensor)}
-
-
-__all__ = ["Callable", "Terminated", "abstract", "bind"]

@@ -247,7 +247,6 @@ def _finish(
 
 
 def _handler(cx: Context, h: cst.ExceptHandler, base: State, watched: _Watched) -> tuple[Handler, Exit | None]:
-    from torch2cpp.binding.expressions import evaluate
     from torch2cpp.binding.statements import run_body
     from torch2cpp.binding.variables import assign
 
@@ -271,7 +270,6 @@ def _handler(cx: Context, h: cst.ExceptHandler, base: State, watched: _Watched) 
             cx.frame.handling = saved
         return NONE
 
-    assert evaluate is not None
     with cx.at(("except", cx.frame.source.span(h).line)):
         end = run_path(cx, block, state, run)
     if end is not None and h.name is not None:
@@ -328,6 +326,3 @@ def _must_be_run_time(cx: Context, base: State, key: Any) -> None:
     if isinstance(obj, DictObj):
         widen_dict(cx, base, obj)
         raise Restart
-
-
-__all__ = ["Exc", "Raise", "make_exception", "raise_value", "reraise", "run_try"]

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from torch2cpp.binding.aten import NoOverload, call_aten, elements, from_item
+from torch2cpp.binding.aten import call_aten, elements, from_item
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.convert import describe, is_scalar, resolve
 from torch2cpp.binding.meta import fresh_sym
@@ -301,6 +301,3 @@ def _sliced(cx: Context, size: Any, start: Any, stop: Any, step: Any) -> Sym:
         hints = [min(size_in(size, w), DEFAULT_HINTS[w]) for w in range(WORLDS)]
     # A slice that covers the whole dimension in every sample is still a size of its own.
     return fresh_sym(cx, ("slice", cx.site(None)), tuple(hints), free=run_time)
-
-
-__all__ = ["NoOverload", "get_item", "index_tensor", "is_basic", "set_item", "slice_dim"]

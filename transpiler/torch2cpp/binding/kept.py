@@ -102,6 +102,3 @@ def learn(cx: Context, value: Poison) -> None:
     if value.kept is not None and value.kept not in cx.facts.kept:
         cx.facts.kept[value.kept] = NEVER
         raise Restart
-
-
-__all__ = ["Kept", "begin", "in_handler", "learn", "note"]

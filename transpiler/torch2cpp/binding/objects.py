@@ -11,7 +11,7 @@ from typing import Any
 from torch2cpp.binding.choices import distributes
 from torch2cpp.binding.context import Context, Restart, struct_name
 from torch2cpp.binding.control import branch
-from torch2cpp.binding.convert import SCALARS, NoType, describe, resolve, type_of
+from torch2cpp.binding.convert import SCALARS, describe, resolve
 from torch2cpp.binding.values import (
     AbsVal,
     DictObj,
@@ -277,6 +277,3 @@ def is_instance(cx: Context, v: AbsVal, classes: Any) -> AbsVal:
 
         listed = classes if isinstance(classes, tuple) else (classes,)
         return Static(any(issubclass(cls, c) for c in listed if isinstance(c, type)) and cls is not torch.Tensor)
-
-
-__all__ = ["NoType", "instantiate", "is_instance", "python_class", "type_of"]

@@ -12,7 +12,7 @@ from torch2cpp.binding.aten import NoOverload, call_aten
 from torch2cpp.binding.choices import distributes
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.control import branch
-from torch2cpp.binding.convert import describe, is_scalar, resolve, same_layout, to_operand, type_of
+from torch2cpp.binding.convert import describe, is_scalar, resolve
 from torch2cpp.binding.meta import DEFAULT_HINTS, distinct, hints_of
 from torch2cpp.binding.values import (
     WORLDS,
@@ -21,7 +21,6 @@ from torch2cpp.binding.values import (
     Host,
     InstanceObj,
     ListObj,
-    Ref,
     Rt,
     Static,
     Tensor,
@@ -40,8 +39,6 @@ from torch2cpp.hostir.types import (
     ScalarType,
     SetType,
     StructType,
-    Type,
-    join,
 )
 
 #: Python operator -> (Python function, host operation, ATen name, reflected method, in-place ATen name)
@@ -436,7 +433,3 @@ def _rt_truth(cx: Context, v: Rt) -> Static | Host:
         case StructType():
             return Static(True)
     return Static(True)
-
-
-__all__ = ["Operand", "Ref", "Type", "binary", "compare", "distinct", "join", "logical_not", "same_layout",
-           "to_operand", "truth", "type_of", "unary"]  # fmt: skip

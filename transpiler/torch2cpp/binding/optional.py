@@ -6,7 +6,7 @@ from torch2cpp.binding.context import Context
 from torch2cpp.binding.convert import from_operand, resolve
 from torch2cpp.binding.values import AbsVal, Host, Rt, State, Static
 from torch2cpp.hostir.ops import Block, If, Raise, Yield
-from torch2cpp.hostir.types import BOOL, NoneType, OptionalType
+from torch2cpp.hostir.types import NoneType, OptionalType
 
 
 def is_none(cx: Context, v: AbsVal) -> Static | Host:
@@ -56,6 +56,3 @@ def narrow(state: State, cx: Context, optionals: list[Rt]) -> None:
     """Marks optionals as holding something on a path (called with the path's state current)."""
     for v in optionals:
         held(cx, v)
-
-
-__all__ = ["BOOL", "held", "held_or_raise", "is_none", "narrow", "refinements"]

@@ -9,7 +9,7 @@ import torch
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.meta import DEFAULT_HINTS, distinct, evaluate, fresh_sym, merge_dims, size_in
 from torch2cpp.binding.shadow import count_hints
-from torch2cpp.binding.values import WORLDS, Dim, Host, Meta, Rt, Sym, Tensor
+from torch2cpp.binding.values import WORLDS, Dim, Meta, Rt, Sym, Tensor
 from torch2cpp.hostir.types import ListType
 
 LONG = torch.int64
@@ -245,4 +245,3 @@ _RULES = {
     "index_put_": lambda cx, op, args, kwargs: args[0].meta,
     "index_put": lambda cx, op, args, kwargs: args[0].meta,
 }
-__all__ = ["Host", "special_result"]

@@ -16,7 +16,7 @@ from torch2cpp.binding.container_operators import inplace_binary
 from torch2cpp.binding.containers import delete_item, get_item, set_item
 from torch2cpp.binding.context import Context, Terminated
 from torch2cpp.binding.control import branch
-from torch2cpp.binding.convert import describe, resolve
+from torch2cpp.binding.convert import resolve
 from torch2cpp.binding.expressions import condition, evaluate, make_function, subscript_index
 from torch2cpp.binding.iteration import unpack
 from torch2cpp.binding.optional import narrow, refinements
@@ -354,6 +354,3 @@ def _match(cx: Context, node: cst.Match) -> None:
 @handles(cst.ClassDef)
 def _class_def(cx: Context, node: cst.ClassDef) -> None:
     cx.refuse("T2C212", "a class is defined inside deployed code", "define the class at module level")
-
-
-__all__ = ["describe", "run", "run_body", "store"]

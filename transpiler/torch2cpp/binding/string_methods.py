@@ -183,4 +183,3 @@ _METHODS: dict[str, Handler] = {
     **{n: _affix(n) for n in ("startswith", "endswith")},
     "split": _split, "replace": _replace, "find": _find, "ljust": _justify("<"), "rjust": _justify(">"),
 }  # fmt: skip
-__all__ = ["is_text", "string_item", "string_method"]

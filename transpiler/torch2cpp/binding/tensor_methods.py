@@ -13,7 +13,6 @@ from torch2cpp.binding.aten import NoOverload, call_aten, elements, has_op, scal
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.convert import describe, from_operand, resolve
 from torch2cpp.binding.values import NONE, AbsVal, Host, Native, Static, Sym, Tensor, Tup
-from torch2cpp.hostir.types import BOOL
 
 CPU = torch.device("cpu")
 
@@ -399,13 +398,6 @@ def _unique(cx: Context, t: Tensor, args: list[AbsVal], kwargs: dict[str, AbsVal
     return unique(cx, [t, *args], kwargs)
 
 
-def _reduce_or_compare(name: str) -> Method:
-    def call(cx: Context, t: Tensor, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
-        return aten_method(cx, name, t, args, kwargs)
-
-    return call
-
-
 def _new_tensor(cx: Context, t: Tensor, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
     """`t.new_tensor(data)`: the dtype of `t` unless another is given."""
     from torch2cpp.binding.make_tensor import tensor_from_data
@@ -417,10 +409,6 @@ def _new_tensor(cx: Context, t: Tensor, args: list[AbsVal], kwargs: dict[str, Ab
     if made is None:
         cx.refuse("T2C199", f"new_tensor({describe(cx, data)})", "give it numbers or nested lists of numbers")
     return made
-
-
-def _expand_as(cx: Context, t: Tensor, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
-    return call_aten(cx, "expand_as", [t, *args])
 
 
 _METHODS: dict[str, Method] = {
@@ -462,4 +450,3 @@ _METHODS: dict[str, Method] = {
     "astype": lambda cx, t, a, k: _to(cx, t, a, k),
     **{name: _to_dtype(dtype) for name, dtype in _DTYPES.items()},
 }
-__all__ = ["BOOL", "shape_of", "size_of", "tensor_attribute"]

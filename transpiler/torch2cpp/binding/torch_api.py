@@ -10,11 +10,11 @@ import torch
 import torch.nn.functional as F
 
 from torch2cpp.binding import operators, tensor_methods
-from torch2cpp.binding.aten import NoOverload, call_aten, elements, emit_op, has_op
+from torch2cpp.binding.aten import NoOverload, call_aten, elements, has_op
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.convert import describe, resolve
 from torch2cpp.binding.make_tensor import tensor_from_data
-from torch2cpp.binding.values import NONE, AbsVal, Native, Rt, Static, Tensor, Tup
+from torch2cpp.binding.values import NONE, AbsVal, Rt, Static, Tup
 
 Handler = Callable[[Context, list[AbsVal], dict[str, AbsVal]], AbsVal]
 
@@ -261,10 +261,6 @@ def _manual_seed(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> 
     cx.refuse("T2C199", "torch.manual_seed in deployed code", "seed the program through its API")
 
 
-def _lstm_builtin(name: str) -> Handler:
-    return _aten(name)
-
-
 def _table() -> dict[Any, Handler]:
     table: dict[Any, Handler] = {
         torch.tensor: _tensor,
@@ -322,4 +318,3 @@ def _table() -> dict[Any, Handler]:
 
 
 _TABLE = _table()
-__all__ = ["Native", "NoOverload", "Tensor", "emit_op", "torch_handler", "unique"]

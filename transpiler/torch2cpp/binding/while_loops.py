@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import libcst as cst
 
-from torch2cpp.binding.context import Context, Label, Restart
+from torch2cpp.binding.context import Context, Label
 from torch2cpp.binding.control import branch, labelled
 from torch2cpp.binding.expressions import condition
 from torch2cpp.binding.for_loops import MAX_UNROLL, _iteration, _iteration_names
@@ -108,6 +108,3 @@ def _unrolled(cx: Context, node: cst.While, orelse: Callable[[], None] | None) -
         cx.refuse("T2C121", "a while loop would have to be unrolled too often", "make its condition depend on data")
 
     labelled(cx, "while", whole, cx.span)
-
-
-__all__ = ["Restart", "run_while"]
