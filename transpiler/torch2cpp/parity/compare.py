@@ -134,8 +134,6 @@ def _children(value: Any) -> list[tuple[str, Any]] | None:
     # The order of an object's attributes means nothing.
     if isinstance(value, Named):
         return [(f".{name}", value.fields[name]) for name in sorted(value.fields)]
-    if isinstance(value, Named):
-        return [(f".{name}", value.fields[name]) for name in sorted(value.fields)]
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return [(f".{name}", getattr(value, name)) for name in sorted(f.name for f in dataclasses.fields(value))]
     if hasattr(value, "__dict__") and not callable(value) and not isinstance(value, torch.nn.Module):
