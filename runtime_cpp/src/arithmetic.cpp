@@ -1,4 +1,5 @@
 #include <bit>
+#include <utility>
 
 #include <torch2cpp/arithmetic.h>
 
@@ -106,3 +107,44 @@ double float_pow(double base, double exponent) {
 }
 
 }  // namespace torch2cpp::detail
+
+namespace torch2cpp {
+namespace {
+
+__extension__ using int128 = __int128;
+
+}  // namespace
+
+int64_t pow_mod(int64_t base, int64_t exponent, int64_t modulus) {
+  if (modulus == 0) {
+    raise_value_error("pow() 3rd argument cannot be 0");
+  }
+  // Between 0 and the modulus' size; Python's result then takes the modulus' sign.
+  using Wide = int128;
+  const Wide size = modulus < 0 ? -static_cast<Wide>(modulus) : static_cast<Wide>(modulus);
+  const auto reduced = [size](Wide x) { return ((x % size) + size) % size; };
+  Wide factor = reduced(base);
+  if (exponent < 0) {
+    // Euclid's algorithm for the inverse.
+    Wide rest = size, next = factor, inverse = 0, following = 1;
+    while (next != 0) {
+      const Wide quotient = rest / next;
+      rest = std::exchange(next, rest - quotient * next);
+      inverse = std::exchange(following, inverse - quotient * following);
+    }
+    if (rest != 1) {
+      raise_value_error("base is not invertible for the given modulus");
+    }
+    factor = reduced(inverse);
+  }
+  // Without overflow for the smallest int.
+  uint64_t left = exponent < 0 ? -static_cast<uint64_t>(exponent) : static_cast<uint64_t>(exponent);
+  Wide out = reduced(1);
+  for (; left != 0; left >>= 1) {
+    out = (left & 1) != 0 ? out * factor % size : out;
+    factor = factor * factor % size;
+  }
+  return static_cast<int64_t>(modulus < 0 && out != 0 ? out - size : out);
+}
+
+}  // namespace torch2cpp

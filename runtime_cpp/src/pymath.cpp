@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <numbers>
@@ -146,6 +147,8 @@ double log10(double x) {
 }
 double log1p(double x) { return x == 0.0 ? x : checked(x, std::log1p(x)); }
 double expm1(double x) { return checked(x, std::expm1(x), true); }
+double cbrt(double x) { return std::cbrt(x); }
+double exp2(double x) { return checked(x, std::exp2(x), true); }
 double sin(double x) { return checked(x, std::sin(x)); }
 double cos(double x) { return checked(x, std::cos(x)); }
 double tan(double x) { return checked(x, std::tan(x)); }
@@ -251,6 +254,20 @@ double fmod(double x, double y) {
     domain_error();
   }
   return out;
+}
+
+double remainder(double x, double y) {
+  const double out = std::remainder(x, y);
+  if (std::isnan(out) && !std::isnan(x) && !std::isnan(y)) {
+    domain_error();
+  }
+  return out;
+}
+
+double ldexp(double x, int64_t exponent) {
+  // Beyond this, every finite number overflows or vanishes.
+  constexpr int64_t kFar = 5000;
+  return checked(x, std::ldexp(x, static_cast<int>(std::clamp(exponent, -kFar, kFar))), true);
 }
 
 double pow(double x, double y) {

@@ -34,6 +34,17 @@ std::string stripped(std::string_view text, const std::optional<std::string>& po
   return encode_utf8(std::u32string_view(all).substr(begin, end - begin));
 }
 
+bool all_are(std::string_view text, bool (*holds)(char32_t)) {
+  const std::u32string points = decode_utf8(text);
+  return !points.empty() && std::all_of(points.begin(), points.end(), holds);
+}
+
+bool in_case(std::string_view text, bool (*wanted)(char32_t), bool (*other)(char32_t)) {
+  const std::u32string points = decode_utf8(text);
+  const auto wrong = [&](char32_t c) { return other(c) || is_title(c); };
+  return std::any_of(points.begin(), points.end(), wanted) && std::none_of(points.begin(), points.end(), wrong);
+}
+
 List<std::string> split_at_space(std::string_view text, int64_t most) {
   const std::u32string all = decode_utf8(text);
   const std::u32string_view view = all;
@@ -211,9 +222,45 @@ std::string str_capitalize(std::string_view text) {
   return out;
 }
 
-bool str_isdigit(std::string_view text) {
-  const std::u32string points = decode_utf8(text);
-  return !points.empty() && std::all_of(points.begin(), points.end(), is_digit);
+bool str_isdigit(std::string_view text) { return all_are(text, is_digit); }
+bool str_isdecimal(std::string_view text) { return all_are(text, is_decimal); }
+bool str_isnumeric(std::string_view text) { return all_are(text, is_numeric); }
+bool str_isalpha(std::string_view text) { return all_are(text, is_alpha); }
+bool str_isalnum(std::string_view text) { return all_are(text, is_alnum); }
+bool str_isspace(std::string_view text) { return all_are(text, is_space); }
+bool str_isupper(std::string_view text) { return in_case(text, is_upper, is_lower); }
+bool str_islower(std::string_view text) { return in_case(text, is_lower, is_upper); }
+
+std::string str_removeprefix(std::string_view text, std::string_view prefix) {
+  return std::string(text.starts_with(prefix) ? text.substr(prefix.size()) : text);
+}
+
+std::string str_removesuffix(std::string_view text, std::string_view suffix) {
+  return std::string(text.ends_with(suffix) ? text.substr(0, text.size() - suffix.size()) : text);
+}
+
+std::string str_zfill(std::string_view text, int64_t width) {
+  const int64_t missing = std::max<int64_t>(width - str_len(text), 0);
+  const std::size_t sign = !text.empty() && (text[0] == '+' || text[0] == '-') ? 1 : 0;
+  std::string out(text.substr(0, sign));
+  out.append(static_cast<std::size_t>(missing), '0');
+  return out.append(text.substr(sign));
+}
+
+int64_t str_count(std::string_view text, std::string_view part) {
+  if (part.empty()) {
+    return str_len(text) + 1;
+  }
+  int64_t out = 0;
+  for (std::size_t at = text.find(part); at != text.npos; at = text.find(part, at + part.size())) {
+    ++out;
+  }
+  return out;
+}
+
+int64_t str_rfind(std::string_view text, std::string_view part) {
+  const std::size_t found = text.rfind(part);
+  return found == text.npos ? -1 : str_len(text.substr(0, found));
 }
 
 int64_t str_ord(std::string_view text) {

@@ -50,6 +50,14 @@ std::string escape(char32_t point) {
 bool is_printable(char32_t point) { return within(kPrintable, point); }
 bool is_space(char32_t point) { return within(kSpace, point); }
 bool is_digit(char32_t point) { return within(kDigit, point); }
+bool is_decimal(char32_t point) { return within(kDecimal, point); }
+bool is_numeric(char32_t point) { return within(kNumeric, point); }
+bool is_alpha(char32_t point) { return within(kAlpha, point); }
+// What is decimal or a digit is numeric too.
+bool is_alnum(char32_t point) { return is_alpha(point) || is_numeric(point); }
+bool is_upper(char32_t point) { return within(kUpper, point); }
+bool is_lower(char32_t point) { return within(kLower, point); }
+bool is_title(char32_t point) { return within(kTitle, point); }
 
 std::u32string decode_utf8(std::string_view text) {
   std::u32string out;

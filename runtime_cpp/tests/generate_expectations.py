@@ -202,7 +202,26 @@ def string_rows() -> Iterator[Row]:
                       ("lstrip", str.lstrip), ("rstrip", str.rstrip)):  # fmt: skip
         yield from rows(f"str.{name}", run, both)
     yield from rows("str.find", str.find, rng.sample(list(itertools.product(texts, parts, bounds, bounds)), 500))
-    for name in ("split", "strip", "lstrip", "rstrip", "isdigit"):
+    kinds = [
+        "Abc",
+        "ABC1",
+        "abc\u00e9",
+        "\u00c9T\u00c9",
+        "\u01c5",
+        "\u01c5A",
+        "\u2167",
+        "\u2177",
+        "\u00bd",
+        "\u4e09",
+        "-7",
+        "+",
+    ]
+    for name in ("isdigit", "isalpha", "isalnum", "isdecimal", "isnumeric", "isspace", "isupper", "islower", "isascii"):
+        yield from rows(f"str.{name}", getattr(str, name), [(s,) for s in [*texts, *kinds]])
+    for name in ("removeprefix", "removesuffix", "count", "rfind"):
+        yield from rows(f"str.{name}", getattr(str, name), both)
+    yield from rows("str.zfill", str.zfill, itertools.product([*texts, *kinds], [-1, 0, 2, 6]))
+    for name in ("split", "strip", "lstrip", "rstrip"):
         yield from rows(f"str.{name}", getattr(str, name), [(s,) for s in texts])
     yield from rows("str.split", str.split, itertools.product(texts, [None, ",", "b"], [-1, 0, 1, 2]))
     yield from rows("str.replace", str.replace, itertools.product(texts, ["", "a", ",", "bc"], ["", "xy", "\u00e9"]))

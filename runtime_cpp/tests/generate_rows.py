@@ -34,6 +34,7 @@ SCALARS: dict[str, list[Case]] = {
     **each("floordiv mod", (7, -3), (7.5, -2.0), (1, 0)),
     "truediv": [(7, -3), (7.5, -2.0), (1, 2.0), (1, 0)],
     "pow": [(7, 3), (2.0, 0.5)],
+    "pow_mod": [(7, 3, 5), (-7, 3, -5), (3, -2, 7), (2, -1, 4), (2, 5, 0), (5, 0, 1), (2**62, 2**61 + 1, 2**63 - 25)],
     **each("neg abs int float bool str repr round", (5,), (-2.5,), (True,)),
     "invert": [(5,), (True,)],
     **each("and or xor", (6, 3), (True, False)),
@@ -44,6 +45,9 @@ SCALARS: dict[str, list[Case]] = {
     "round_digits": [(2.675, 2), (1250, -2)],
     **each("sqrt exp log log2 log10 log1p expm1 sin cos tan asin acos atan sinh cosh", (0.75,), (1,), prefix="math."),
     **each("tanh asinh acosh atanh fabs radians degrees erf erfc gamma lgamma", (0.75,), (3,), prefix="math."),
+    **each("cbrt exp2", (0.75,), (-8,), prefix="math."),
+    "math.remainder": [(5.5, 2.0), (3.0, 2.0), (1.0, 0.0), (float("inf"), 2.0)],
+    "math.ldexp": [(0.75, 3), (1.5, 2000), (1.5, -2000), (0.0, 5)],
     **each("atan2 hypot fmod pow copysign log_base", (3.0, 2.0), (3.0, -2.0), prefix="math."),
     **each("ceil floor trunc isnan isinf isfinite", (-2.5,), (3,), prefix="math."),
     **each("gcd lcm comb perm", (12, 8), prefix="math."),
@@ -61,7 +65,22 @@ STRINGS: dict[str, list[Case]] = {
     "str.split": [(" a b ",), ("a,b", ",")],
     **each("upper lower strip lstrip rstrip title capitalize", (" aBc ",), prefix="str."),
     "str.replace": [("aXa", "a", "b")],
-    "str.isdigit": [("12",)],
+    **each("count rfind index rindex", ("abcbc", "bc"), ("abc", "z"), ("abab", "", 1), prefix="str."),
+    **each("count rfind index", ("h\u00e9h\u00e9", "\u00e9", 2), ("abab", "ab", -3, -1), ("ab", "", 5), prefix="str."),
+    **each("partition rpartition", ("a-b-c", "-"), ("abc", "-"), ("abc", ""), prefix="str."),
+    "str.rsplit": [(" a b  c ",), ("a,b,c", ",", 1), (" a b c", None, 1)],
+    "str.splitlines": [("a\nb\r\nc",), ("a\n\nb\n", True), ("",)],
+    **each("center ljust rjust", ("ab", 5), ("abc", 6, "*"), ("abc", 2), ("a", 4, "xy"), prefix="str."),
+    "str.zfill": [("-7", 5), ("7", 3), ("abc", 2), ("+", 3)],
+    **each("removeprefix removesuffix", ("abcab", "ab"), ("abc", "z"), prefix="str."),
+    "str.swapcase": [("aBc1",)],
+    **each("isalpha isalnum isdecimal isnumeric isupper islower isspace", ("",), ("ab",), ("aB1",), prefix="str."),
+    **each("isalnum isdecimal isnumeric isupper islower isspace", ("12",), (" \t",), ("AB 1",), prefix="str."),
+    **each(
+        "isdigit isalpha isalnum isdecimal isnumeric isspace isupper islower isascii", ("12",), ("Ab",), prefix="str."
+    ),
+    **each("removeprefix removesuffix count rfind", ("abca", "a"), prefix="str."),
+    "str.zfill": [("-7", 4)],
     "str.ord": [("a",)],
     "str.chr": [(97,)],
 }
@@ -111,7 +130,7 @@ CONTAINERS: dict[str, list[Case]] = {
 CASES = SCALARS | STRINGS | TENSORS | CONTAINERS
 #: Rows that need a generated struct, a type of their own or write to standard output: in test_rows.cpp by hand.
 BY_HAND = {"record.make", "record.get", "struct.new", "struct.get", "struct.set", "optional.some", "optional.none"}
-BY_HAND |= {"optional.get", "optional.cast", "union.make", "print", "same"}
+BY_HAND |= {"optional.get", "optional.cast", "union.make", "union.index", "union.get", "print", "same"}
 
 
 def cpp_type(x: Any) -> str:

@@ -36,6 +36,12 @@ def main() -> None:
     text += table("kPrintable", str.isprintable)
     text += table("kSpace", str.isspace)
     text += table("kDigit", str.isdigit)
+    text += table("kDecimal", str.isdecimal)
+    text += table("kNumeric", str.isnumeric)
+    text += table("kAlpha", str.isalpha)
+    text += table("kUpper", str.isupper)
+    text += table("kLower", str.islower)
+    text += table("kTitle", lambda c: c.istitle() and not c.isupper())
     OUTPUT.write_text(text, encoding="utf-8")
 
 

@@ -132,6 +132,9 @@ double pow(A a, B b) {
   return detail::float_pow(static_cast<double>(a), static_cast<double>(b));
 }
 
+// pow(base, exponent, modulus) of ints, also where the products leave 64 bits.
+int64_t pow_mod(int64_t base, int64_t exponent, int64_t modulus);
+
 template <Integer A>
 int64_t neg(A a) {
   return detail::int_sub(0, a);

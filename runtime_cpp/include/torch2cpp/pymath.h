@@ -92,5 +92,9 @@ int64_t isqrt(int64_t n);
 int64_t comb(int64_t n, int64_t k);
 int64_t perm(int64_t n, int64_t k);
 inline int64_t perm(int64_t n) { return factorial(n); }
+double cbrt(double x);
+double exp2(double x);
+double remainder(double x, double y);
+double ldexp(double x, int64_t exponent);
 
 }  // namespace torch2cpp::math

@@ -22,5 +22,12 @@ inline bool is_ascii(std::string_view text) {
 bool is_printable(char32_t point);
 bool is_space(char32_t point);
 bool is_digit(char32_t point);
+bool is_decimal(char32_t point);
+bool is_numeric(char32_t point);
+bool is_alpha(char32_t point);
+bool is_alnum(char32_t point);
+bool is_upper(char32_t point);
+bool is_lower(char32_t point);
+bool is_title(char32_t point);
 
 }  // namespace torch2cpp

@@ -180,6 +180,36 @@ def test_methods() -> None:
     assert_like_python(f, (4, " ab ab"), (54, "banana"))
 
 
+def test_kinds_of_characters() -> None:
+    def f(s: str) -> object:
+        return [
+            (t, t.isupper(), t.islower(), t.isalpha(), t.isalnum(), t.isspace(), t.isnumeric(), t.isascii())
+            for t in (s, s[:1], s + "1", s.upper())
+        ]
+
+    assert_like_python(f, ("abc",), ("Ab c",), ("",), (" ",), ("12",))
+
+
+def test_looking_for_parts() -> None:
+    def f(s: str, part: str) -> object:
+        try:
+            at = s.index(part)
+        except ValueError as e:
+            at = str(e)
+        found = (s.partition(part), s.rpartition(part), s.count(part), s.rfind(part), str(at))
+        return found, s.removeprefix(part), s.removesuffix(part), s.zfill(6)
+
+    assert_like_python(f, ("a-b-c", "-"), ("-7", "x"), ("", "a"), ("abab", "ab"))
+
+
+def test_ord_and_chr() -> None:
+    def f(s: str) -> tuple[list[int], str]:
+        codes = [ord(c) % 7 + 97 for c in s]
+        return codes, "".join(chr(c) for c in codes)
+
+    assert_like_python(f, ("hello",), ("",))
+
+
 def test_join() -> None:
     def f(n: int, s: str) -> object:
         words = []

@@ -16,7 +16,7 @@ from torch2cpp.binding.values import (
     Static,
     Tup,
 )
-from torch2cpp.hostir.types import FLOAT, INT, DictType, ListType
+from torch2cpp.hostir.types import FLOAT, INT, STR, DictType, ListType
 
 # Conversions -------------------------------------------------------------------------------------
 
@@ -161,3 +161,19 @@ def _set(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
 @builtin(frozenset)
 def _frozenset(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
     return _set(cx, args, kwargs)
+
+
+@builtin(ord)
+def _ord(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
+    text = resolve(cx, args[0])
+    if not isinstance(text, Host) or text.type != STR:
+        cx.refuse("T2C150", f"ord() of {describe(cx, text)}", "give it a string of one character")
+    return cx.scalar("str.ord", text.operand)
+
+
+@builtin(chr)
+def _chr(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
+    point = tensor_or_item(cx, args[0])
+    if not isinstance(point, Host) or point.type != INT:
+        cx.refuse("T2C150", f"chr() of {describe(cx, point)}", "give it an int")
+    return cx.scalar("str.chr", point.operand)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 
 from torch2cpp.binding import operators
 from torch2cpp.binding.containers import new_list, run_time, slice_operands
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.convert import describe, resolve
-from torch2cpp.binding.list_methods import index_of
-from torch2cpp.binding.values import AbsVal, Host, Iter, ListObj, Native, Rt, Static
+from torch2cpp.binding.control import branch
+from torch2cpp.binding.list_methods import index_of, raise_if
+from torch2cpp.binding.values import AbsVal, Host, Iter, ListObj, Native, Rt, Static, Tup
 from torch2cpp.hostir.ops import Operand
 from torch2cpp.hostir.types import STR, ListType
 
@@ -54,6 +56,9 @@ def _call(cx: Context, s: Text, name: str, args: list[AbsVal], kwargs: dict[str,
         if isinstance(out.value, list):
             return new_list(cx, [Static(x) for x in out.value], cx.site(None))
         return out
+    if name in ("split", "rsplit") and kwargs and set(kwargs) <= {"sep", "maxsplit"}:
+        given = dict(zip(("sep", "maxsplit"), args)) | kwargs
+        args, kwargs = [given.get("sep", Static(None)), given.get("maxsplit", Static(-1))], {}
     handler = _METHODS.get(name)
     if handler is None or kwargs:
         cx.refuse("T2C225", f"str.{name}() of a run-time string", f"use one of {', '.join(sorted(_METHODS))}")
@@ -107,14 +112,14 @@ def _affix(name: str) -> Handler:
     return call
 
 
-def _split(cx: Context, s: Text, args: list[AbsVal]) -> AbsVal:
+def _split(cx: Context, s: Text, args: list[AbsVal], row: str = "str.split") -> AbsVal:
     operands: list[Operand] = [operators.scalar_operand(cx, s)]
     if args:
         none = isinstance(args[0], Static) and args[0].value is None
         operands.append(None if none else _text(cx, args[0], "split"))
     if len(args) > 1:
         operands.append(operators.scalar_operand(cx, args[1]))
-    value = cx.host("str.split", *operands, type_=ListType(STR), label="words")
+    value = cx.host(row, *operands, type_=ListType(STR), label="words")
     return run_time(cx, Rt(value, ListType(STR)), cx.site(None))
 
 
@@ -126,22 +131,62 @@ def _replace(cx: Context, s: Text, args: list[AbsVal]) -> AbsVal:
     return cx.scalar("str.replace", operators.scalar_operand(cx, s), *texts, *count)
 
 
-def _find(cx: Context, s: Text, args: list[AbsVal]) -> AbsVal:
-    bounds = [operators.scalar_operand(cx, a) for a in args[1:]]
-    return cx.scalar("str.find", operators.scalar_operand(cx, s), _text(cx, args[0], "find"), *bounds)
-
-
-def _justify(align: str) -> Handler:
-    """ljust and rjust, as format() does them."""
+def _padded(name: str) -> Handler:
+    """center, ljust and rjust."""
 
     def call(cx: Context, s: Text, args: list[AbsVal]) -> AbsVal:
-        if not args or not all(isinstance(a, Static) for a in args):
-            cx.refuse("T2C221", "a width that is decided at run time", "write the width out")
-        fill = args[1].value if len(args) > 1 else " "
-        width = max(0, args[0].value)
-        return cx.scalar("str.format", operators.scalar_operand(cx, s), f"{fill}{align}{width or ''}s")
+        _arity(cx, name, args, 1, 2)
+        fill = [_text(cx, a, name) for a in args[1:]]
+        width = operators.scalar_operand(cx, index_of(cx, args[0]))
+        return cx.scalar(f"str.{name}", operators.scalar_operand(cx, s), width, *fill, label="text")
 
     return call
+
+
+def _zfill(cx: Context, s: Text, args: list[AbsVal]) -> AbsVal:
+    _arity(cx, "zfill", args, 1, 1)
+    width = operators.scalar_operand(cx, index_of(cx, args[0]))
+    return cx.scalar("str.zfill", operators.scalar_operand(cx, s), width, label="text")
+
+
+def _arity(cx: Context, name: str, args: list[AbsVal], low: int, high: int) -> None:
+    if not low <= len(args) <= high:
+        cx.refuse("T2C230", f"str.{name}() is called with {len(args)} arguments here", "pass what the method takes")
+
+
+def _search(name: str) -> Handler:
+    """count, find and their like: a part of the text, between bounds."""
+
+    def call(cx: Context, s: Text, args: list[AbsVal]) -> AbsVal:
+        _arity(cx, name, args, 1, 3)
+        bounds = [operators.scalar_operand(cx, index_of(cx, a)) if not _is_none(a) else None for a in args[1:]]
+        return cx.scalar(f"str.{name}", operators.scalar_operand(cx, s), _text(cx, args[0], name), *bounds)
+
+    return call
+
+
+def _is_none(v: AbsVal) -> bool:
+    return isinstance(v, Static) and v.value is None
+
+
+def _partition(name: str) -> Handler:
+    def call(cx: Context, s: Text, args: list[AbsVal]) -> AbsVal:
+        from torch2cpp.binding.convert import from_operand
+
+        _arity(cx, name, args, 1, 1)
+        parts = cx.host(f"str.{name}", operators.scalar_operand(cx, s), _text(cx, args[0], name), label="parts")
+        return from_operand(cx, parts)
+
+    return call
+
+
+def _splitlines(cx: Context, s: Text, args: list[AbsVal]) -> AbsVal:
+    _arity(cx, "splitlines", args, 0, 1)
+    keep = [bool(a.value) for a in args if isinstance(a, Static)]
+    if len(keep) < len(args):
+        cx.refuse("T2C226", "splitlines() with a run-time argument", "write True or False")
+    value = cx.host("str.splitlines", operators.scalar_operand(cx, s), *keep, label="lines")
+    return run_time(cx, Rt(value, ListType(STR)), cx.site(None))
 
 
 def _join(cx: Context, s: Text, iterable: AbsVal) -> AbsVal:
@@ -177,9 +222,18 @@ def _join_run_time(cx: Context, s: Text, o: Rt) -> AbsVal:
     return cx.scalar("str.join", operators.scalar_operand(cx, s), o.operand, label="text")
 
 
+_NO_ARGUMENTS = (
+    "upper", "lower", "title", "capitalize", "swapcase", "isdigit", "isalpha", "isalnum", "isdecimal", "isnumeric",
+    "isupper", "islower", "isspace",
+)  # fmt: skip
 _METHODS: dict[str, Handler] = {
-    **{n: _plain(n, 0, 0) for n in ("upper", "lower", "title", "capitalize", "isdigit")},
+    **{n: _plain(n, 0, 0) for n in _NO_ARGUMENTS},
+    **{n: _plain(n, 1, 1) for n in ("removeprefix", "removesuffix")},
     **{n: _strip(n) for n in ("strip", "lstrip", "rstrip")},
     **{n: _affix(n) for n in ("startswith", "endswith")},
-    "split": _split, "replace": _replace, "find": _find, "ljust": _justify("<"), "rjust": _justify(">"),
+    **{n: _search(n) for n in ("count", "find", "rfind", "index", "rindex")},
+    **{n: _padded(n) for n in ("center", "ljust", "rjust")},
+    **{n: _partition(n) for n in ("partition", "rpartition")},
+    "split": _split, "rsplit": functools.partial(_split, row="str.rsplit"), "splitlines": _splitlines,
+    "replace": _replace, "zfill": _zfill,
 }  # fmt: skip

@@ -111,6 +111,8 @@ _row("truediv", operator.truediv, "truediv", "raises", FLOAT)
 _row("floordiv", _checked(operator.floordiv), "floordiv", "raises", _numeric, promote=True)
 _row("mod", operator.mod, "mod", "raises", _numeric, promote=True)
 _row("pow", _checked(operator.pow), "pow", "raises", _numeric, promote=True)
+#: pow(base, exponent, modulus)
+_row("pow_mod", pow, "pow_mod", "raises", INT)
 _row("neg", _checked(operator.neg), "neg", "raises", _numeric)
 _row("abs", _checked(abs), "abs", "raises", _numeric)
 _row("invert", operator.invert, "invert", "pure", INT)
@@ -150,9 +152,9 @@ _row("round_digits", _checked(round), "round", "raises", lambda x, n: x)
 # math.*
 for _name in ("sqrt", "exp", "log", "log2", "log10", "log1p", "expm1", "sin", "cos", "tan", "asin", "acos",
               "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "fabs", "radians", "degrees", "erf",
-              "erfc", "gamma", "lgamma"):  # fmt: skip
+              "erfc", "gamma", "lgamma", "cbrt", "exp2"):  # fmt: skip
     _row(f"math.{_name}", getattr(math, _name), f"math::{_name}", "raises", FLOAT)
-for _name in ("atan2", "hypot", "fmod", "pow", "copysign"):
+for _name in ("atan2", "hypot", "fmod", "pow", "copysign", "remainder", "ldexp"):
     _row(f"math.{_name}", getattr(math, _name), f"math::{_name}", "raises", FLOAT)
 #: math.log(x, base)
 _row("math.log_base", math.log, "math::log", "raises", FLOAT)
@@ -176,12 +178,32 @@ _row("str.slice", lambda s, a, b, c: s[slice(a, b, c)], "str_slice", "raises", S
 _row("str.contains", operator.contains, "str_contains", "pure", BOOL)
 _row("str.join", lambda sep, xs: sep.join(xs), "str_join", "reads", STR)
 _row("str.split", lambda s, *a: s.split(*a), "str_split", "pure", ListType(STR))
+_row("str.rsplit", lambda s, *a: s.rsplit(*a), "str_rsplit", "raises", ListType(STR))
+_row("str.splitlines", str.splitlines, "str_splitlines", "pure", ListType(STR))
+for _name in ("partition", "rpartition"):
+    _row(f"str.{_name}", getattr(str, _name), f"str_{_name}", "raises", TupleType((STR, STR, STR)))
+for _name in ("center", "ljust", "rjust"):
+    _row(f"str.{_name}", getattr(str, _name), f"str_{_name}", "raises", STR)
+for _name in ("zfill", "removeprefix", "removesuffix", "swapcase"):
+    _row(f"str.{_name}", getattr(str, _name), f"str_{_name}", "pure", STR)
+for _name in ("count", "rfind"):
+    _row(f"str.{_name}", getattr(str, _name), f"str_{_name}", "pure", INT)
+for _name in ("index", "rindex"):
+    _row(f"str.{_name}", getattr(str, _name), f"str_{_name}", "raises", INT)
+for _name in ("isalpha", "isalnum", "isdecimal", "isnumeric", "isupper", "islower", "isspace"):
+    _row(f"str.{_name}", getattr(str, _name), f"str_{_name}", "pure", BOOL)
 for _name in ("upper", "lower", "strip", "lstrip", "rstrip", "title", "capitalize"):
     _row(f"str.{_name}", getattr(str, _name), f"str_{_name}", "pure", STR)
 _row("str.replace", str.replace, "str_replace", "pure", STR)
 _row("str.startswith", str.startswith, "str_startswith", "pure", BOOL)
 _row("str.endswith", str.endswith, "str_endswith", "pure", BOOL)
-_row("str.isdigit", str.isdigit, "str_isdigit", "pure", BOOL)
+for _name in ("isdigit", "isalpha", "isalnum", "isdecimal", "isnumeric", "isspace", "isupper", "islower", "isascii"):
+    _row(f"str.{_name}", getattr(str, _name), f"str_{_name}", "pure", BOOL)
+for _name in ("removeprefix", "removesuffix"):
+    _row(f"str.{_name}", getattr(str, _name), f"str_{_name}", "pure", STR)
+_row("str.zfill", str.zfill, "str_zfill", "pure", STR)
+_row("str.count", str.count, "str_count", "pure", INT)
+_row("str.rfind", str.rfind, "str_rfind", "pure", INT)
 _row("str.find", str.find, "str_find", "pure", INT)
 _row("str.ord", ord, "str_ord", "raises", INT)
 _row("str.chr", chr, "str_chr", "raises", STR)
