@@ -55,6 +55,18 @@ def test_explain_shows_lines_regions_and_host_program(model: Path, tmp_path: Pat
     assert names == [f"{i:02}_{s}.txt" for i, s in enumerate(STAGES[: STAGES.index("observe")], 1)]
 
 
+def test_passes_can_be_left_out(model: Path, tmp_path: Path):
+    code, _, _ = invoke("explain", model, "--passes", "all,-hoist_invariants", "--dump-dir", tmp_path)
+    assert code == OK
+    assert "hoist_invariants" not in " ".join(p.name for p in tmp_path.iterdir())
+
+
+def test_a_pass_that_is_none_is_refused(model: Path):
+    code, _, err = invoke("explain", model, "--passes", "all,-faster")
+    assert code == REFUSED
+    assert "there is no pass 'faster'" in err and "drop_dead" in err
+
+
 def test_refusals_name_the_place_and_exit_with_2(tmp_path: Path):
     path = tmp_path / "bad.py"
     path.write_text(REFUSED_MODEL)

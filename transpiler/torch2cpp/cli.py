@@ -22,6 +22,7 @@ from torch2cpp.diagnostics import Refused, SignatureError
 from torch2cpp.model_file import ModelFile, ModelFileError, load_model_file
 from torch2cpp.options import Options
 from torch2cpp.parity.verdict import Verdict
+from torch2cpp.passes.order import UnknownPass, choose_passes
 from torch2cpp.toolchain.tools import ToolMissing
 
 #: Exit codes: every input matched; some did not; the user's program is refused; a fault of ours.
@@ -35,6 +36,9 @@ FileArgument = Annotated[str, typer.Argument(metavar="FILE.py[:factory]", help="
 BackendOption = Annotated[str, typer.Option(help="What compiles the regions: aten, aotinductor.")]
 TargetOption = Annotated[str, typer.Option(help="The machine the C++ is for.")]
 DumpOption = Annotated[Path | None, typer.Option(help="Writes one numbered text per stage into this folder.")]
+PassesOption = Annotated[
+    str, typer.Option(help="Passes over the host program: `all`, names, or `all,-NAME` to leave some out.")
+]
 EntryOption = Annotated[str | None, typer.Option(help="The method to deploy; the file's ENTRY by default.")]
 
 
@@ -52,11 +56,15 @@ def check(
     out: Annotated[Path | None, typer.Option("-o", "--out", help="Keeps the project in this folder.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Prints one line of JSON and nothing else.")] = False,
     dump_dir: DumpOption = None,
+    passes: PassesOption = "all",
 ) -> None:
     """Transpiles, builds, and compares with Python on every input of the file."""
     with _reporting(as_json), _folder(out) as folder, _prints_to_stderr(as_json) as answer:
         project, _ = _project(
-            file, Options(backend=backend, target=target, out=folder, dump_dir=dump_dir), entry, as_json
+            file,
+            Options(backend=backend, target=target, out=folder, dump_dir=dump_dir, passes=choose_passes(passes)),
+            entry,
+            as_json,
         )
         with _progress(as_json) as step:
             project.build(runner=out is not None, progress=lambda done, of, what: step(f"build {done}/{of}", what))
@@ -78,10 +86,12 @@ def compile_(
     entry: EntryOption = None,
     python: Annotated[bool, typer.Option(help="Builds the pybind11 module too.")] = True,
     dump_dir: DumpOption = None,
+    passes: PassesOption = "all",
 ) -> None:
     """Transpiles and builds a project."""
     with _reporting(False):
-        project, _ = _project(file, Options(backend=backend, target=target, out=out, dump_dir=dump_dir), entry, False)
+        options = Options(backend=backend, target=target, out=out, dump_dir=dump_dir, passes=choose_passes(passes))
+        project, _ = _project(file, options, entry, False)
         with _progress(False) as step:
             built = project.build(python=python, progress=lambda done, of, what: step(f"build {done}/{of}", what))
         _err.print(f"[green]built[/] {built.runner}")
@@ -89,14 +99,16 @@ def compile_(
 
 
 @app.command()
-def explain(file: FileArgument, entry: EntryOption = None, dump_dir: DumpOption = None) -> None:
+def explain(
+    file: FileArgument, entry: EntryOption = None, dump_dir: DumpOption = None, passes: PassesOption = "all"
+) -> None:
     """Shows what is static, host or tensor, the host IR and the regions; builds nothing."""
     from torch2cpp.explain import explain as explain_program
     from torch2cpp.pipeline import analyse
 
     with _reporting(False):
         model_file = load_model_file(file)
-        options = _with_file(Options(dump_dir=dump_dir), model_file, entry)
+        options = _with_file(Options(dump_dir=dump_dir, passes=choose_passes(passes)), model_file, entry)
         print(explain_program(analyse(model_file.make_model(), model_file.make_inputs(), options)))
 
 
@@ -166,7 +178,7 @@ def _reporting(as_json: bool) -> Iterator[None]:
         yield
     except typer.Exit:
         raise
-    except (Refused, SignatureError, ModelFileError, ToolMissing) as error:
+    except (Refused, SignatureError, ModelFileError, ToolMissing, UnknownPass) as error:
         _fail(str(error), REFUSED, as_json)
     except Exception as error:
         _err.print(traceback.format_exc(), markup=False, highlight=False)

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, final
 
+from torch2cpp.passes.order import ALL
+
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -27,6 +29,8 @@ class Options:
     out: Path = Path("out")
     #: Folder for one numbered text per stage; None for none.
     dump_dir: Path | None = None
+    #: The passes over the host IR that run, by name; see passes/order.py.
+    passes: frozenset[str] = ALL
     #: Whether the host IR is verified after every stage.
     verify_ir: bool = True
     #: Whether compiled regions are compared with eager before they are believed.
@@ -42,4 +46,6 @@ class Options:
             parts.append(f"entries {', '.join(self.entries)}")
         if self.pin:
             parts.append("pinned " + ", ".join(f"{k}={v!r}" for k, v in self.pin.items()))
+        if self.passes != ALL:
+            parts.append("without passes " + ", ".join(sorted(ALL - self.passes)))
         return ", ".join(parts)

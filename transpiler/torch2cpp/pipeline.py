@@ -1,7 +1,7 @@
 """The stages in order. Read this first; nothing else calls two stages.
 
     bind            nn.Module + entry + examples -> host IR            frontend/, binding/
-    PASSES          host IR -> host IR                                 passes/order.py
+    stages          host IR -> host IR                                 passes/order.py
     observe         runs the examples on the reference interpreter     hostir/interpret.py
     compile         regions -> checked C++ units                       regions/, backends/
     emit            program + units -> C++ project                     emit/
@@ -34,11 +34,11 @@ from torch2cpp.options import Options
 from torch2cpp.parity.coverage import Coverage, coverage
 from torch2cpp.parity.golden import write_golden
 from torch2cpp.parity.run import Outcome, call
-from torch2cpp.passes.order import PASSES
+from torch2cpp.passes.order import STAGE_NAMES, stages
 from torch2cpp.toolchain.tools import cache_folder
 
 #: Names of all stages, as `--dump-dir` numbers them.
-STAGES = ("bind", *(each.__name__ for each in PASSES), "observe", "compile", "emit", "record")
+STAGES = ("bind", *STAGE_NAMES, "observe", "compile", "emit", "record")
 
 #: Called with the name of each stage as it begins.
 Report = Callable[[str], None]
@@ -115,10 +115,10 @@ def analyse(model: Any, examples: Any, options: Options, report: Report = lambda
     if options.name:
         program.name = identifier(options.name)
     _stage(program, "bind", options, dump)
-    for each in PASSES:
-        report(each.__name__)
-        program = each(program)
-        _stage(program, each.__name__, options, dump)
+    for name, change in stages(options.passes):
+        report(name)
+        program = change(program)
+        _stage(program, name, options, dump)
     return program
 
 

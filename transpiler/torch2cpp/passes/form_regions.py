@@ -49,9 +49,12 @@ from torch2cpp.passes.segment import Group
 from torch2cpp.spans import Span
 
 
-def form_regions(program: Program) -> Program:
-    """Every tensor operation in a region, but for cheap views and list operators of the host."""
-    planners = {id(planner.function): planner for planner in plan_regions(program)}
+def form_regions(program: Program, reorder: bool = True) -> Program:
+    """Every tensor operation in a region, but for cheap views and list operators of the host.
+
+    Without `reorder` only neighbours share a region.
+    """
+    planners = {id(planner.function): planner for planner in plan_regions(program, reorder)}
     ids = fresh_ids(program)
     regions = dict(program.regions)
 

@@ -42,12 +42,12 @@ from torch2cpp.passes.shape_arith import ShapeArithmetic, find_shape_arithmetic
 from torch2cpp.passes.storages import Storages, find_storages
 
 
-def plan_regions(program: Program) -> list[Planner]:
-    """The plans of all functions and entries."""
+def plan_regions(program: Program, reorder: bool = True) -> list[Planner]:
+    """The plans of all functions and entries; without `reorder` every operation stays in its place."""
     storages = find_storages(program)
     strict = called_in_try(program)
-    planners = [Planner(f, storages, name in strict) for name, f in program.functions.items()]
-    planners += [Planner(f, storages, strict=False) for f in program.entries.values()]
+    planners = [Planner(f, storages, name in strict, reorder) for name, f in program.functions.items()]
+    planners += [Planner(f, storages, False, reorder) for f in program.entries.values()]
     private = {op for planner in planners for op in planner.private_writes()}
     writing: set[Op] = {op for op in all_ops(program) if isinstance(op, TensorOp) and written_operands(op)}
     public = writing - private
@@ -81,6 +81,8 @@ class Planner:
     storages: Storages
     #: Whether errors of tensor operations must keep their order against the host's everywhere.
     strict: bool
+    #: Whether operations may pass each other.
+    reorder: bool = True
     plan: dict[int, list[Op | Group]] = field(default_factory=dict)
     #: Each block as segments and what stands between them.
     parts: dict[int, list[Op | Segment]] = field(default_factory=dict)

@@ -48,6 +48,7 @@ class Context(Protocol):
     storages: Storages
     arithmetic: ShapeArithmetic
     dropped: set[Op]
+    reorder: bool
 
     def in_region(self, op: Op) -> bool:
         """Whether an operation becomes part of a region."""
@@ -83,6 +84,8 @@ class Segment:
         before = list(self.data)
         self.order_effects(before, effects)
         self.order_errors(before, effects)
+        if not self.context.reorder:
+            before = [mask | (1 << i >> 1) for i, mask in enumerate(before)]
         groups, kinds = self.grouped(public, before)
         owner = _owners(groups)
         torn = {op for op, roots in private.items() if any(owner.get(r) != owner[self.index[op]] for r in roots)}

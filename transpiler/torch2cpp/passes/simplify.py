@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from torch2cpp.hostir.ops import operands, results, values_in
 from torch2cpp.hostir.program import Program
 from torch2cpp.passes.drop_dead import drop_dead
@@ -20,11 +22,11 @@ STEPS = (fold_constants, inline_scopes, forward_copies, merge_branches, share_va
 _ROUNDS = 20
 
 
-def simplify(program: Program) -> Program:
+def simplify(program: Program, steps: Sequence[Callable[[Program], Program]] = STEPS) -> Program:
     """The same program, smaller: see each step for what it does."""
     for _ in range(_ROUNDS):
         before = _size(program)
-        for step in STEPS:
+        for step in steps:
             program = step(program)
         if _size(program) == before:
             break
