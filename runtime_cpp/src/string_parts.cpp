@@ -1,4 +1,4 @@
-// Methods of str that search from either end, take text apart, pad it or ask what it is made of.
+// Methods of str that search from either end, take text apart or pad it.
 #include <algorithm>
 
 #include <torch2cpp/errors.h>
@@ -35,17 +35,6 @@ int64_t found_or_raise(int64_t at) {
   return at;
 }
 
-void need_ascii(std::string_view text, const char* what) {
-  if (!is_ascii(text)) {
-    raise_not_implemented(std::string("str.") + what + "() of text outside ASCII");
-  }
-}
-
-bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
-bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
-bool is_letter(char c) { return is_upper(c) || is_lower(c); }
-bool is_decimal(char c) { return c >= '0' && c <= '9'; }
-
 std::string padded(std::string_view text, int64_t left, int64_t right, std::string_view fill) {
   if (str_len(fill) != 1) {
     raise_type_error("The fill character must be exactly one character long");
@@ -62,11 +51,6 @@ Parts split_around(std::string_view text, std::string_view separator, bool last)
     return last ? Parts{"", "", std::string(text)} : Parts{std::string(text), "", ""};
   }
   return {std::string(text.substr(0, at)), std::string(separator), std::string(text.substr(at + separator.size()))};
-}
-
-// Whether there are letters, and all are of one case.
-bool all_cased(std::string_view text, bool (*wanted)(char), bool (*unwanted)(char)) {
-  return std::any_of(text.begin(), text.end(), wanted) && std::none_of(text.begin(), text.end(), unwanted);
 }
 
 }  // namespace
@@ -152,63 +136,16 @@ std::string str_rjust(std::string_view text, int64_t width, std::string_view fil
   return padded(text, std::max<int64_t>(width - str_len(text), 0), 0, fill);
 }
 
-std::string str_zfill(std::string_view text, int64_t width) {
-  const int64_t room = std::max<int64_t>(width - str_len(text), 0);
-  const bool is_signed = !text.empty() && (text[0] == '+' || text[0] == '-');
-  return std::string(text.substr(0, is_signed ? 1 : 0)) + str_repeat("0", room) +
-         std::string(text.substr(is_signed ? 1 : 0));
-}
-
-std::string str_removeprefix(std::string_view text, std::string_view prefix) {
-  return std::string(text.starts_with(prefix) ? text.substr(prefix.size()) : text);
-}
-
-std::string str_removesuffix(std::string_view text, std::string_view suffix) {
-  return std::string(text.ends_with(suffix) ? text.substr(0, text.size() - suffix.size()) : text);
-}
-
 std::string str_swapcase(std::string_view text) {
-  need_ascii(text, "swapcase");
+  if (!is_ascii(text)) {
+    raise_not_implemented("str.swapcase() of text outside ASCII");
+  }
   std::string out(text);
   for (char& c : out) {
-    c = is_letter(c) ? static_cast<char>(c ^ 0x20) : c;
+    const bool is_letter = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+    c = is_letter ? static_cast<char>(c ^ 0x20) : c;
   }
   return out;
-}
-
-bool str_isalpha(std::string_view text) {
-  need_ascii(text, "isalpha");
-  return !text.empty() && std::all_of(text.begin(), text.end(), is_letter);
-}
-
-bool str_isalnum(std::string_view text) {
-  need_ascii(text, "isalnum");
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return is_letter(c) || is_decimal(c); });
-}
-
-bool str_isdecimal(std::string_view text) {
-  need_ascii(text, "isdecimal");
-  return !text.empty() && std::all_of(text.begin(), text.end(), is_decimal);
-}
-
-bool str_isnumeric(std::string_view text) {
-  need_ascii(text, "isnumeric");
-  return !text.empty() && std::all_of(text.begin(), text.end(), is_decimal);
-}
-
-bool str_isupper(std::string_view text) {
-  need_ascii(text, "isupper");
-  return all_cased(text, is_upper, is_lower);
-}
-
-bool str_islower(std::string_view text) {
-  need_ascii(text, "islower");
-  return all_cased(text, is_lower, is_upper);
-}
-
-bool str_isspace(std::string_view text) {
-  const std::u32string points = decode_utf8(text);
-  return !points.empty() && std::all_of(points.begin(), points.end(), is_space);
 }
 
 }  // namespace torch2cpp

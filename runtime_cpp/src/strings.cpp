@@ -247,22 +247,6 @@ std::string str_zfill(std::string_view text, int64_t width) {
   return out.append(text.substr(sign));
 }
 
-int64_t str_count(std::string_view text, std::string_view part) {
-  if (part.empty()) {
-    return str_len(text) + 1;
-  }
-  int64_t out = 0;
-  for (std::size_t at = text.find(part); at != text.npos; at = text.find(part, at + part.size())) {
-    ++out;
-  }
-  return out;
-}
-
-int64_t str_rfind(std::string_view text, std::string_view part) {
-  const std::size_t found = text.rfind(part);
-  return found == text.npos ? -1 : str_len(text.substr(0, found));
-}
-
 int64_t str_ord(std::string_view text) {
   const std::u32string points = decode_utf8(text);
   if (points.size() != 1) {

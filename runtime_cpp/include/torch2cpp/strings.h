@@ -46,24 +46,13 @@ List<std::string> str_splitlines(std::string_view text, bool keep_ends = false);
 std::string str_center(std::string_view text, int64_t width, std::string_view fill = " ");
 std::string str_ljust(std::string_view text, int64_t width, std::string_view fill = " ");
 std::string str_rjust(std::string_view text, int64_t width, std::string_view fill = " ");
-std::string str_zfill(std::string_view text, int64_t width);
-std::string str_removeprefix(std::string_view text, std::string_view prefix);
-std::string str_removesuffix(std::string_view text, std::string_view suffix);
 // Changes of case: of ASCII text; anything else raises NotImplementedError.
 std::string str_upper(std::string_view text);
 std::string str_lower(std::string_view text);
 std::string str_title(std::string_view text);
 std::string str_capitalize(std::string_view text);
-// True of text that is not empty and whose code points are all of the kind.
 std::string str_swapcase(std::string_view text);
-// What text is made of: of ASCII text, except for digits and spaces.
-bool str_isalpha(std::string_view text);
-bool str_isalnum(std::string_view text);
-bool str_isdecimal(std::string_view text);
-bool str_isnumeric(std::string_view text);
-bool str_isupper(std::string_view text);
-bool str_islower(std::string_view text);
-bool str_isspace(std::string_view text);
+// True of text that is not empty and whose code points are all of the kind.
 bool str_isdigit(std::string_view text);
 bool str_isdecimal(std::string_view text);
 bool str_isnumeric(std::string_view text);
@@ -77,8 +66,6 @@ inline bool str_isascii(std::string_view text) { return is_ascii(text); }
 std::string str_removeprefix(std::string_view text, std::string_view prefix);
 std::string str_removesuffix(std::string_view text, std::string_view suffix);
 std::string str_zfill(std::string_view text, int64_t width);
-int64_t str_count(std::string_view text, std::string_view part);
-int64_t str_rfind(std::string_view text, std::string_view part);
 int64_t str_ord(std::string_view text);
 std::string str_chr(int64_t point);
 

@@ -13,6 +13,7 @@ from torch2cpp.binding.calls import call, find_method
 from torch2cpp.binding.choices import distribute, distributes, option_value
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.convert import describe, from_operand, resolve, to_operand
+from torch2cpp.binding.dataclass_methods import refuse_frozen
 from torch2cpp.binding.literal_sets import LiteralSet
 from torch2cpp.binding.optional import held_or_raise
 from torch2cpp.binding.values import (
@@ -266,6 +267,7 @@ def set_attribute(cx: Context, obj: AbsVal, name: str, value: AbsVal) -> None:
             if isinstance(setter, property) and setter.fset is not None:
                 call(cx, Static(setter.fset), [obj, value], {})
                 return
+            refuse_frozen(cx, o.cls, name, "assign to")
             cx.write(obj.id, InstanceObj(o.cls, {**o.fields, name: value}, o.site))
         case Static():
             setter = inspect.getattr_static(type(o.value), name, None)
@@ -293,6 +295,8 @@ def _set_struct(cx: Context, obj: AbsVal, o: Rt, name: str, value: AbsVal) -> No
     if isinstance(setter, property) and setter.fset is not None:
         call(cx, Static(setter.fset), [obj, value], {})
         return
+    if isinstance(cls, type):
+        refuse_frozen(cx, cls, name, "assign to")
     t = widen_field(cx, cls, name, value)
     cx.effect("struct.set", o.operand, name, to_operand(cx, value, t))
 
@@ -301,6 +305,7 @@ def delete_attribute(cx: Context, obj: AbsVal, name: str) -> None:
     """`del obj.name`"""
     o = resolve(cx, obj)
     if isinstance(o, InstanceObj) and name in o.fields:
+        refuse_frozen(cx, o.cls, name, "delete")
         fields = {k: v for k, v in o.fields.items() if k != name}
         cx.write(obj.id, InstanceObj(o.cls, fields, o.site))
         return

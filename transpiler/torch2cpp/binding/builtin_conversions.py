@@ -5,9 +5,9 @@ from __future__ import annotations
 import torch
 
 from torch2cpp.binding import operators
-from torch2cpp.binding.builtin_table import all_static, builtin, tensor_or_item
+from torch2cpp.binding.builtin_table import TABLE, Handler, all_static, builtin, static_first, tensor_or_item
 from torch2cpp.binding.context import Context
-from torch2cpp.binding.convert import describe, resolve
+from torch2cpp.binding.convert import describe, is_scalar, resolve
 from torch2cpp.binding.values import (
     AbsVal,
     DictObj,
@@ -48,6 +48,24 @@ def _float(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal
     if isinstance(v, Host):
         return v if v.type == FLOAT else operators.with_hints(cx, cx.scalar("float", v.operand), float, v)
     cx.refuse("T2C150", f"float() of {describe(cx, v)}", "convert a number or a tensor of one element")
+
+
+def _in_base(spec: str) -> Handler:
+    """hex, bin and oct."""
+
+    def run(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
+        v = tensor_or_item(cx, args[0])
+        if not is_scalar(v) or operators._type(v).kind not in ("int", "bool"):
+            kind = operators._type(v).kind if is_scalar(v) else "object"
+            cx.raise_(TypeError, f"'{kind}' object cannot be interpreted as an integer")
+        n = cx.host("int", operators.scalar_operand(cx, v)) if operators._type(v).kind == "bool" else v.operand
+        return cx.scalar("str.format", n, spec, label="text")
+
+    return run
+
+
+for _f, _spec in ((hex, "#x"), (bin, "#b"), (oct, "#o")):
+    TABLE[_f] = static_first(_f)(_in_base(_spec))
 
 
 @builtin(bool)

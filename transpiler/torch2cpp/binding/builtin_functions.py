@@ -6,7 +6,14 @@ from typing import Any
 
 import torch
 
-from torch2cpp.binding import builtin_conversions, builtin_iterables, builtin_math, operators  # registers the others
+from torch2cpp.binding import (  # registers the others
+    builtin_conversions,
+    builtin_iterables,
+    builtin_math,
+    dataclass_methods,
+    operators,
+    python_functions,
+)
 from torch2cpp.binding.aten import call_aten
 from torch2cpp.binding.builtin_table import TABLE, Handler, builtin, static_first
 from torch2cpp.binding.context import Context
@@ -221,7 +228,13 @@ def _round(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal
 
 @builtin(pow)
 def _pow(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
-    return operators.binary(cx, "**", args[0], args[1])
+    modulus = args[2] if len(args) > 2 else kwargs.get("mod", NONE)
+    if isinstance(modulus, Static) and modulus.value is None:
+        return operators.binary(cx, "**", args[0], args[1])
+    numbers = [resolve(cx, a) for a in (args[0], args[1], modulus)]
+    if not all(is_scalar(v) and operators._type(v).kind in ("int", "bool") for v in numbers):
+        cx.raise_(TypeError, "pow() 3rd argument not allowed unless all arguments are integers")
+    return cx.scalar("pow_mod", *(operators.scalar_operand(cx, v) for v in numbers), label="power")
 
 
 @builtin(divmod)
@@ -278,4 +291,7 @@ def _sorted(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVa
     return sorted_list(cx, args[0], kwargs.get("key", NONE), kwargs.get("reverse", Static(False)))
 
 
-__all__ = ["builtin_conversions", "builtin_handler", "builtin_iterables", "builtin_math"]
+__all__ = [
+    "builtin_conversions", "builtin_handler", "builtin_iterables", "builtin_math", "dataclass_methods",
+    "python_functions",
+]  # fmt: skip

@@ -12,7 +12,7 @@ import torch
 
 from torch2cpp.binding.values import Dim, Host, Meta, ScopeObj, State, Tensor, fresh_id
 from torch2cpp.diagnostics import Diagnostic, Refused
-from torch2cpp.frontend.source import Source
+from torch2cpp.frontend.source import Source, is_library
 from torch2cpp.hostir import host_ops
 from torch2cpp.hostir.ops import Block, Cell, HostOp, Op, Operand, Raise, Value, WeightRef
 from torch2cpp.hostir.types import INT, ScalarType, TensorType, Type
@@ -403,7 +403,7 @@ class CallSite:
 
 
 def _is_library(file: str) -> bool:
-    return "site-packages" in file or file.startswith("<") or "/lib/python3" in file
+    return is_library(file) or "site-packages" in file or file.startswith("<") or "/lib/python3" in file
 
 
 def operand_type(operand: Operand) -> Type:

@@ -75,7 +75,7 @@ class _Merger:
         self.results: list[Value] = []
         self.operands: list[list[Operand]] = [[] for _ in incoming]
         self.heap: dict[Any, Any] = {}
-        self.done: dict[tuple[int, ...], AbsVal] = {}
+        self.done: dict[tuple[int | str, ...], AbsVal] = {}
         self.keep: list[Any] = []
 
     # One variable ------------------------------------------------------------------------------
@@ -85,7 +85,8 @@ class _Merger:
         first = vals[0]
         if all(v is first or _same(v, first) for v in vals) and not self._inner(first):
             return first
-        key = tuple(id(v) for v in vals)
+        # The error about an unassigned variable names it.
+        key = (*map(id, vals), name if any(isinstance(v, Unbound) for v in vals) else "")
         if key not in self.done:
             self.keep.append(vals)
             self.done[key] = self._differing(vals, name)

@@ -37,7 +37,7 @@ def instantiate(cx: Context, cls: type, args: list[AbsVal], kwargs: dict[str, Ab
     if issubclass(cls, enum.Enum):
         return _enum_member(cx, cls, args)
     if issubclass(cls, tuple) and hasattr(cls, "_fields"):
-        return _named_tuple(cx, cls, args, kwargs)
+        return named_tuple(cx, cls, args, kwargs)
     if not _is_interpretable(cls):
         from torch2cpp.binding.calls import _all_static, _run_for_real
 
@@ -100,7 +100,8 @@ def _enum_member(cx: Context, cls: type[enum.Enum], args: list[AbsVal]) -> AbsVa
     return step(0)
 
 
-def _named_tuple(cx: Context, cls: Any, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
+def named_tuple(cx: Context, cls: Any, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
+    """`cls(...)` of a NamedTuple class."""
     names = cls._fields
     values = dict(zip(names, args))
     for k, v in kwargs.items():

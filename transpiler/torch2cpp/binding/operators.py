@@ -276,14 +276,31 @@ def compare(cx: Context, sign: str, a: AbsVal, b: AbsVal) -> AbsVal:
     if result is None:
         result = _user_operator(cx, sign, a, b)
     if result is None:
-        if sign in ("==", "!=") and _never_equal(cx, a, b):
-            return Static(sign == "!=")
+        if sign in ("==", "!="):
+            if _never_equal(cx, a, b):
+                return Static(sign == "!=")
+            if _compared_by_identity(cx, a) and _compared_by_identity(cx, b):
+                from torch2cpp.binding.expressions import identical
+
+                return identical(cx, a, b) if sign == "==" else logical_not(cx, identical(cx, a, b))
         cx.refuse("T2C152", f"{describe(cx, a)} {sign} {describe(cx, b)}", "compare values of one type")
     return result
 
 
 def _never_equal(cx: Context, a: AbsVal, b: AbsVal) -> bool:
     return type(resolve(cx, a)) is not type(resolve(cx, b)) or isinstance(a, Static) != isinstance(b, Static)
+
+
+def _compared_by_identity(cx: Context, v: AbsVal) -> bool:
+    """Whether a value is an object of a user class that says nothing about equality."""
+    o = resolve(cx, v)
+    is_struct = isinstance(o, Rt) and isinstance(o.type, StructType)
+    if not isinstance(o, InstanceObj) and not is_struct:
+        return False
+    from torch2cpp.binding.objects import python_class
+
+    cls = python_class(cx, v)
+    return cls is not None and cls.__eq__ is object.__eq__
 
 
 def _optional_equality(cx: Context, sign: str, a: AbsVal, b: AbsVal) -> AbsVal | None:
@@ -327,15 +344,29 @@ def _tensor_compare(
 
 
 def _user_operator(cx: Context, sign: str, a: AbsVal, b: AbsVal) -> AbsVal | None:
-    """`__add__` and its like on objects of user classes."""
+    """`__add__` and its like on objects of user classes; equality is that of the class, or identity."""
+    from torch2cpp.binding.dataclass_methods import comparison
+
+    out = comparison(cx, sign, a, b) if sign in COMPARE else None
+    if out is not None:
+        return out
+    name = _METHODS[sign]
+    reflected = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}.get(name, f"r{name}")
+    out = _implemented(cx, a, f"__{name}__", b)
+    if out is None:
+        out = _implemented(cx, b, f"__{reflected}__", a)
+    if out is None and sign == "!=":
+        same = _implemented(cx, a, "__eq__", b)
+        return None if same is None else logical_not(cx, same)
+    return out
+
+
+def _implemented(cx: Context, obj: AbsVal, method: str, other: AbsVal) -> AbsVal | None:
+    """What an operator's method gives; None if there is none, or it gives NotImplemented."""
     from torch2cpp.binding.calls import call_method_if_any
 
-    name = _METHODS[sign]
-    out = call_method_if_any(cx, a, f"__{name}__", [b])
-    if out is None:
-        reflected = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}.get(name, f"r{name}")
-        out = call_method_if_any(cx, b, f"__{reflected}__", [a])
-    return out
+    out = call_method_if_any(cx, obj, method, [other])
+    return None if isinstance(out, Static) and out.value is NotImplemented else out
 
 
 @distributes

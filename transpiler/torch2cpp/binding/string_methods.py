@@ -9,9 +9,8 @@ from torch2cpp.binding import operators
 from torch2cpp.binding.containers import new_list, run_time, slice_operands
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.convert import describe, resolve
-from torch2cpp.binding.control import branch
-from torch2cpp.binding.list_methods import index_of, raise_if
-from torch2cpp.binding.values import AbsVal, Host, Iter, ListObj, Native, Rt, Static, Tup
+from torch2cpp.binding.list_methods import index_of
+from torch2cpp.binding.values import AbsVal, Host, Iter, ListObj, Native, Rt, Static
 from torch2cpp.hostir.ops import Operand
 from torch2cpp.hostir.types import STR, ListType
 
@@ -224,7 +223,7 @@ def _join_run_time(cx: Context, s: Text, o: Rt) -> AbsVal:
 
 _NO_ARGUMENTS = (
     "upper", "lower", "title", "capitalize", "swapcase", "isdigit", "isalpha", "isalnum", "isdecimal", "isnumeric",
-    "isupper", "islower", "isspace",
+    "isupper", "islower", "isspace", "isascii",
 )  # fmt: skip
 _METHODS: dict[str, Handler] = {
     **{n: _plain(n, 0, 0) for n in _NO_ARGUMENTS},

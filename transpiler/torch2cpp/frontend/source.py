@@ -15,7 +15,8 @@ from libcst.metadata import MetadataWrapper, PositionProvider
 
 from torch2cpp.spans import NOWHERE, Span
 
-_TORCH = str(Path(torch.__file__).parent)
+#: Torch's own files, and the bodies that this package gives to library functions.
+_LIBRARIES = (str(Path(torch.__file__).parent), str(Path(__file__).parents[1] / "binding" / "in_python"))
 
 
 @dataclass(frozen=True)
@@ -41,11 +42,13 @@ class Source:
 
     def place(self, node: cst.CSTNode, caller: Span) -> Span:
         """The place of a node for the reader: inside torch's own files, where the user's code called them."""
-        return caller if _is_torch(self.file) and not _is_torch(caller.file) and caller != NOWHERE else self.span(node)
+        called = is_library(self.file) and not is_library(caller.file) and caller != NOWHERE
+        return caller if called else self.span(node)
 
 
-def _is_torch(file: str) -> bool:
-    return file.startswith(_TORCH)
+def is_library(file: str) -> bool:
+    """Whether a file belongs to torch or to this package, not to the user."""
+    return file.startswith(_LIBRARIES)
 
 
 @dataclass(frozen=True)

@@ -184,14 +184,11 @@ for _name in ("partition", "rpartition"):
     _row(f"str.{_name}", getattr(str, _name), f"str_{_name}", "raises", TupleType((STR, STR, STR)))
 for _name in ("center", "ljust", "rjust"):
     _row(f"str.{_name}", getattr(str, _name), f"str_{_name}", "raises", STR)
-for _name in ("zfill", "removeprefix", "removesuffix", "swapcase"):
-    _row(f"str.{_name}", getattr(str, _name), f"str_{_name}", "pure", STR)
+_row("str.swapcase", str.swapcase, "str_swapcase", "pure", STR)
 for _name in ("count", "rfind"):
     _row(f"str.{_name}", getattr(str, _name), f"str_{_name}", "pure", INT)
 for _name in ("index", "rindex"):
     _row(f"str.{_name}", getattr(str, _name), f"str_{_name}", "raises", INT)
-for _name in ("isalpha", "isalnum", "isdecimal", "isnumeric", "isupper", "islower", "isspace"):
-    _row(f"str.{_name}", getattr(str, _name), f"str_{_name}", "pure", BOOL)
 for _name in ("upper", "lower", "strip", "lstrip", "rstrip", "title", "capitalize"):
     _row(f"str.{_name}", getattr(str, _name), f"str_{_name}", "pure", STR)
 _row("str.replace", str.replace, "str_replace", "pure", STR)
@@ -202,8 +199,6 @@ for _name in ("isdigit", "isalpha", "isalnum", "isdecimal", "isnumeric", "isspac
 for _name in ("removeprefix", "removesuffix"):
     _row(f"str.{_name}", getattr(str, _name), f"str_{_name}", "pure", STR)
 _row("str.zfill", str.zfill, "str_zfill", "pure", STR)
-_row("str.count", str.count, "str_count", "pure", INT)
-_row("str.rfind", str.rfind, "str_rfind", "pure", INT)
 _row("str.find", str.find, "str_find", "pure", INT)
 _row("str.ord", ord, "str_ord", "raises", INT)
 _row("str.chr", chr, "str_chr", "raises", STR)
