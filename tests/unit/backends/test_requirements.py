@@ -8,8 +8,8 @@ from torch import nn
 
 from region_from_export import region_of
 from torch2cpp.backends.aotinductor import AotInductorBackend
-from torch2cpp.backends.aotinductor.export import NotExportable, export, pick_example
-from torch2cpp.backends.aotinductor.shapes import requirements
+from torch2cpp.backends.exported.export import NotExportable, export, pick_example
+from torch2cpp.backends.exported.shapes import requirements
 from torch2cpp.backends.protocol import Target
 from torch2cpp.hostir.program import Region
 from torch2cpp.regions.share import share

@@ -51,7 +51,7 @@ def build_checker(
         if not target.exists() or target.read_text(encoding="utf-8") != text:
             target.write_text(text, encoding="utf-8")
     main = folder / "check_regions.cpp"
-    compiled = "src/regions/aoti_border.h" in sources
+    compiled = "src/regions/compiled_border.h" in sources
     main.write_text(render("regions/check_main.cpp.j2", regions=interfaces, compiled=compiled), encoding="utf-8")
     program = folder / "check_regions"
     source = folder / "runtime" / "src"

@@ -18,9 +18,9 @@ from typing import Any
 
 import torch
 
-from torch2cpp.backends.aotinductor.export import NotExportable, Sample
 from torch2cpp.backends.aotinductor.generate import Generated, inductor_options
-from torch2cpp.backends.aotinductor.shapes import InputLayout, Requirements
+from torch2cpp.backends.exported.export import NotExportable, Sample
+from torch2cpp.backends.exported.shapes import InputLayout, Requirements
 from torch2cpp.backends.protocol import Safety
 
 Made = tuple[Generated, Requirements]
@@ -78,6 +78,7 @@ def _machine() -> str:
     lines = info.read_text(encoding="utf-8").splitlines() if info.exists() else []
     features = next((line for line in lines if line.lower().startswith(("flags", "features"))), platform.processor())
     here = Path(__file__).parent
-    own = "".join(p.read_text(encoding="utf-8") for p in sorted(here.glob("*.py")))
+    files = [*sorted(here.glob("*.py")), *sorted((here.parent / "exported").glob("*.py"))]
+    own = "".join(p.read_text(encoding="utf-8") for p in files)
     graph = (here.parents[1] / "regions/as_graph.py").read_text(encoding="utf-8")
     return "\0".join((torch.__version__, platform.machine(), features, own, graph))

@@ -11,7 +11,7 @@ from typing import Any, final
 
 import torch
 
-from torch2cpp.backends.aotinductor.export import NotExportable, quiet, short_reason
+from torch2cpp.backends.exported.export import NotExportable, quiet, short_reason
 from torch2cpp.backends.protocol import Safety
 
 #: Name Inductor gives the model; it goes away when the text is rewritten.

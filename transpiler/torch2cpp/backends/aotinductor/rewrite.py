@@ -11,8 +11,8 @@ import re
 from dataclasses import dataclass
 from typing import final
 
-from torch2cpp.backends.aotinductor.export import NotExportable
 from torch2cpp.backends.aotinductor.generate import MODEL
+from torch2cpp.backends.exported.export import NotExportable
 
 _RUN_START = f"void AOTInductorModel{MODEL}::run_impl("
 _RUN_END = f"}} // AOTInductorModel{MODEL}::run_impl"

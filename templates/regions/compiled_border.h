@@ -1,4 +1,4 @@
-// Between the host's tensors and code that AOTInductor generated; C ABI only.
+// Between the host's tensors and compiled regions, which fit some sizes and layouts only; C ABI only.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 #include <torch2cpp/errors.h>
 #include <torch2cpp/shim.h>
 
-namespace torch2cpp::aoti {
+namespace torch2cpp::compiled {
 
 // How often compiled code gave way to the `aten` form in this process.
 inline std::atomic<int64_t> fallbacks{0};
@@ -63,4 +63,4 @@ inline AtenTensorHandle input(const torch::stable::Tensor& tensor, const int64_t
   return out;
 }
 
-}  // namespace torch2cpp::aoti
+}  // namespace torch2cpp::compiled

@@ -13,7 +13,7 @@ import sympy  # type: ignore[import-untyped]
 import torch
 from torch.utils._sympy.printers import CppPrinter
 
-from torch2cpp.backends.aotinductor.export import NotExportable
+from torch2cpp.backends.exported.export import NotExportable
 
 #: Sizes below 2 are special to the exporter, which says nothing about them; samples of those sizes decide.
 SPECIAL_BELOW = 2

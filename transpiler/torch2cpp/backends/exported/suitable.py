@@ -1,0 +1,115 @@
+"""Which regions can go through torch.export, judged by their operations and types."""
+
+from __future__ import annotations
+
+import torch
+
+from torch2cpp.backends.protocol import Refusal
+from torch2cpp.hostir.ops import HostOp, Operand, TensorOp, Value, operands, values_in
+from torch2cpp.hostir.program import Region
+from torch2cpp.hostir.types import TensorType
+from torch2cpp.regions.share import DistinctRegion
+
+#: Computing operations from which on there is something to fuse.
+WORTH_COMPILING = 2
+#: Unrolled over time when decomposed: the ATen operator itself is smaller, faster and takes every length.
+_RECURRENT = frozenset({"aten::gru", "aten::lstm", "aten::rnn_tanh", "aten::rnn_relu"})
+#: Dtypes of tensors at the border -> their names in the C ABI.
+DTYPE_NAMES = {
+    torch.bool: "bool",
+    torch.uint8: "uint8",
+    torch.int8: "int8",
+    torch.int16: "int16",
+    torch.int32: "int32",
+    torch.int64: "int64",
+    torch.float16: "float16",
+    torch.bfloat16: "bfloat16",
+    torch.float32: "float32",
+    torch.float64: "float64",
+}
+
+
+def eager_twin(region: DistinctRegion) -> DistinctRegion:
+    """The region under the name of its `aten` form."""
+    return DistinctRegion(f"{region.name}_eager", region.region, region.key)
+
+
+def unsuitable(region: Region, worth: int = WORTH_COMPILING) -> Refusal | None:
+    """Why the backend should not have the region: its border, its operations, or fewer than `worth` of them."""
+    whole = _unsuitable_border(region)
+    if whole is not None:
+        return Refusal(whole, region.span)
+    scalars = {p for p in region.params if not isinstance(p.type, TensorType)}
+    culprits: dict[int, str] = {}
+    for i, op in enumerate(region.body):
+        reason = _unsuitable_operation(op)
+        if reason is None and not scalars.isdisjoint(values_in(operands(op))):
+            reason = "it takes a number or a list decided at run time"
+        if reason is not None:
+            culprits[i] = reason
+            # What is computed from such a number is one as well.
+            if isinstance(op, HostOp) and op.result is not None:
+                scalars.add(op.result)
+    if culprits:
+        first = min(culprits)
+        return Refusal(culprits[first], region.body[first].span, frozenset(culprits))
+    computing = sum(isinstance(op, TensorOp) and not _is_view(op) for op in region.body)
+    if computing < worth:
+        said = "a single operation, which the ATen operator runs as fast" if computing else "it computes nothing"
+        return Refusal(said, region.span)
+    return None
+
+
+def _unsuitable_border(region: Region) -> str | None:
+    borders: tuple[Operand, ...] = region.results
+    for result in borders:
+        if not isinstance(result, Value):
+            return f"a result is {result!r}, not a computed tensor"
+        if not isinstance(result.type, TensorType):
+            return f"a result is {result.type}, not a tensor"
+    for value in region.params:
+        if isinstance(value.type, TensorType) and value.type.dtype not in DTYPE_NAMES:
+            return f"parameter {value.name} has dtype {value.type.dtype}"
+    if region.aliasing:
+        return "it writes to tensors that others see"
+    if not borders or not any(isinstance(op, TensorOp) for op in region.body):
+        return "it computes no tensor"
+    used = {v for op in region.body for v in values_in(operands(op))}
+    for value in region.params:
+        if not isinstance(value.type, TensorType) and value not in used:
+            return f"parameter {value.name} is {value.type}, not a tensor"
+    return None
+
+
+def _unsuitable_operation(op: TensorOp | HostOp) -> str | None:
+    if isinstance(op, HostOp):
+        return None
+    name = op.overload._schema.name
+    if name in _RECURRENT:
+        return f"{name} is a recurrent layer, which the ATen operator runs better"
+    if torch.Tag.nondeterministic_seeded in op.overload.tags and not _draws_nothing(op):
+        return f"{name} draws random numbers, which must be eager's"
+    return None
+
+
+def _is_view(op: TensorOp) -> bool:
+    """Whether the operator may give a view of an operand, and so computes nothing."""
+    returns = op.overload._schema.returns
+    return bool(returns) and all(r.alias_info is not None and not r.alias_info.is_write for r in returns)
+
+
+def _draws_nothing(op: TensorOp) -> bool:
+    """Whether a random operator is switched off by its arguments: dropout in evaluation mode."""
+    arguments = dict(zip((a.name for a in op.overload._schema.arguments), op.args)) | op.kwargs
+    return arguments.get("train") is False or arguments.get("training") is False or (
+        op.overload._schema.name == "aten::scaled_dot_product_attention" and arguments.get("dropout_p", 0.0) == 0.0
+    )  # fmt: skip
+
+
+def calls_of(region: Region, operators: frozenset[str]) -> frozenset[int]:
+    """Where the region calls operators, given as `aten.bincount`."""
+    return frozenset(
+        i
+        for i, op in enumerate(region.body)
+        if isinstance(op, TensorOp) and op.overload._schema.name.replace("::", ".") in operators
+    )
