@@ -104,6 +104,10 @@ class Project:
         self._seconds_build += time.perf_counter() - started
         return self._built
 
+    def adopt(self, built: Built) -> None:
+        """Takes binaries that something else built, such as `toolchain.build.build_together`."""
+        self._built = built
+
     def load(self, weights: str | Path = "") -> Any:
         """A fresh C++ instance: callable as the model is, with one method per entry."""
         if self._built is None or not self._built.module.exists():

@@ -17,6 +17,7 @@ import torch
 
 from torch2cpp.hostir.program import Region
 from torch2cpp.hostir.types import ListType, ScalarType, TensorType, TupleType, Type
+from torch2cpp.regions.isolated import run_isolated
 from torch2cpp.regions.run_eager import run_region
 
 #: One varying dimension: path to a tensor type inside the parameters, and the dimension.
@@ -45,8 +46,15 @@ class Sizes:
 def make_samples(
     region: Region, weights: Mapping[str, torch.Tensor], recorded: Sequence[Sample] = (), limit: int = 10
 ) -> list[Sample]:
-    """At most `limit` inputs that the region runs on, the most telling first; empty when none was found."""
+    """At most `limit` inputs that the region runs on, the most telling first; empty when none was found.
 
+    Values are made up in a child process: where one ends it, the recorded inputs have to do.
+    """
+    made: list[Sample] | None = run_isolated(lambda: _make(region, weights, recorded, limit))
+    return [clone(s) for s in _spread(recorded)] if made is None else made
+
+
+def _make(region: Region, weights: Mapping[str, torch.Tensor], recorded: Sequence[Sample], limit: int) -> list[Sample]:
     def legal(sample: Sample) -> bool:
         return run_depth(region, sample, weights) is None
 

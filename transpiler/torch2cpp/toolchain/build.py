@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import final
@@ -65,6 +65,38 @@ def build(
 ) -> Built:
     """Builds `project` in its folder build/. Raises BuildFailed with the emitted lines that did not compile."""
     folder = project / "build"
+    settings = _settings(project, python, warnings) | {
+        f"{name.upper()}_RUNNER": "ON" if runner else "OFF",
+        f"{name.upper()}_C_API": "ON" if runner else "OFF",
+    }
+    _configure(project, folder, settings)
+    _run([cmake(), "--build", str(folder), "-j", str(jobs())], "build", project, progress)
+    return Built(folder, name)
+
+
+def build_together(
+    folder: Path,
+    projects: Sequence[tuple[Path, str]],
+    *,
+    python: bool = False,
+    warnings: bool = False,
+    progress: Progress | None = None,
+) -> None:
+    """Builds the libraries of several projects (folder below `folder`, name) in one CMake run.
+
+    Each has its binaries in its own folder build/, as `build` leaves them. Raises BuildFailed.
+    """
+    lines = ["cmake_minimum_required(VERSION 3.25)", "project(together LANGUAGES CXX)"]
+    for project, _ in projects:
+        # Objects are found again by what is the same wherever a project lies, so each names its own folder.
+        lines.append(f'set(CMAKE_CXX_COMPILER_LAUNCHER "{";".join(_launcher(project))}")')
+        lines.append(f'add_subdirectory("{project}" "{project / "build"}")')
+    (folder / "CMakeLists.txt").write_text("\n".join(lines) + "\n")
+    _configure(folder, folder / "build", _settings(folder, python, warnings))
+    _run([cmake(), "--build", str(folder / "build"), "-j", str(jobs())], "build", folder, progress)
+
+
+def _settings(project: Path, python: bool, warnings: bool) -> dict[str, str]:
     settings = {
         "CMAKE_BUILD_TYPE": "Release",
         "CMAKE_CXX_COMPILER": compiler(),
@@ -73,15 +105,15 @@ def build(
         "TORCH2CPP_TORCH": str(torch_folder()),
         "TORCH2CPP_PYTHON": "ON" if python else "OFF",
         "TORCH2CPP_WARNINGS": "ON" if warnings else "OFF",
-        f"{name.upper()}_RUNNER": "ON" if runner else "OFF",
-        f"{name.upper()}_C_API": "ON" if runner else "OFF",
     }
     if python:
         settings |= {"pybind11_DIR": pybind11.get_cmake_dir(), "Python3_EXECUTABLE": sys.executable}
+    return settings
+
+
+def _configure(project: Path, folder: Path, settings: Mapping[str, str]) -> None:
     command = [cmake(), "-S", str(project), "-B", str(folder), "-G", "Ninja"]
     _run([*command, *(f"-D{key}={value}" for key, value in settings.items())], "configure", project, None)
-    _run([cmake(), "--build", str(folder), "-j", str(jobs())], "build", project, progress)
-    return Built(folder, name)
 
 
 def _launcher(project: Path) -> Iterable[str]:
