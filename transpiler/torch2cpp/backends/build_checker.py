@@ -15,7 +15,7 @@ from pathlib import Path
 import torch
 
 from torch2cpp.backends.interface import Interface
-from torch2cpp.backends.protocol import Unit
+from torch2cpp.backends.protocol import Package, Unit
 from torch2cpp.emit.environment import render, shipped
 from torch2cpp.toolchain import launcher
 from torch2cpp.toolchain.tools import compiler, jobs
@@ -38,6 +38,7 @@ def build_checker(
     link: Iterable[str],
     folder: Path,
     cache: Path,
+    packages: Sequence[Package] = (),
 ) -> Path:
     """Writes the sources below `folder`, compiles what is not in `cache`, links. Raises BuildError."""
     folder = folder.absolute()
@@ -58,10 +59,10 @@ def build_checker(
 
     def compile_all(wanted: Iterable[tuple[Path, Unit]]) -> list[Path]:
         with ThreadPoolExecutor(jobs()) as pool:
-            return list(pool.map(lambda each: _compile(each[0], each[1], folder, cache), wanted))
+            return list(pool.map(lambda each: _compile(each[0], each[1], folder, cache, packages), wanted))
 
     def link_all(objects: Iterable[Path]) -> None:
-        _run([compiler(), *map(str, objects), "-o", str(program), *_link_options(link)])
+        _run([compiler(), *map(str, objects), "-o", str(program), *_link_options(link, packages)])
 
     runtime = [(source / name, Unit(name)) for name in _USUAL_RUNTIME]
     objects = compile_all([*((folder / u.path, u) for u in units), (main, Unit(main.name)), *runtime])
@@ -74,7 +75,7 @@ def build_checker(
     return program
 
 
-def _compile(source: Path, unit: Unit, folder: Path, cache: Path) -> Path:
+def _compile(source: Path, unit: Unit, folder: Path, cache: Path, packages: Sequence[Package]) -> Path:
     """Compiles with the very command of the emitted project, so that either finds the other's objects."""
     out = folder / "objects" / f"{source.relative_to(folder)}.o"
     out.parent.mkdir(parents=True, exist_ok=True)
@@ -82,15 +83,19 @@ def _compile(source: Path, unit: Unit, folder: Path, cache: Path) -> Path:
     includes = [f"-I{folder / 'src'}", f"-I{folder / 'runtime/include'}", "-isystem", str(TORCH / "include")]
     if source.is_relative_to(folder / "runtime"):
         del includes[0]
+    elif unit.path != source.name:
+        # As the regions' library of the project has them.
+        includes += [option for package in packages for option in package.compile_options]
     outputs = ["-MD", "-MT", str(out), "-MF", f"{out}.d", "-o", str(out)]
     keep = [sys.executable, "-S", "-E", launcher.__file__, str(cache), str(folder)]
     _run([*keep, compiler(), *definitions, *includes, *FLAGS, *unit.flags, *outputs, "-c", str(source)])
     return out
 
 
-def _link_options(link: Iterable[str]) -> list[str]:
+def _link_options(link: Iterable[str], packages: Sequence[Package]) -> list[str]:
     lib = TORCH / "lib"
     options = [f"-L{lib}", f"-Wl,-rpath,{lib}", "-Wl,--no-as-needed", "-ltorch", "-ltorch_cpu", "-lc10"]
+    options += [option for package in packages for option in package.link_options]
     return [*options, "-fopenmp"] if "openmp" in link else options
 
 

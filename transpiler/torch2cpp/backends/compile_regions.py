@@ -19,6 +19,7 @@ from torch2cpp.backends.protocol import (
     Backend,
     CompiledRegions,
     Context,
+    Package,
     Refusal,
     RegionReport,
     RegionUse,
@@ -26,7 +27,7 @@ from torch2cpp.backends.protocol import (
     Target,
     Unit,
 )
-from torch2cpp.backends.registry import BACKENDS, DEFAULT, REFERENCE
+from torch2cpp.backends.registry import DEFAULT, REFERENCE, create
 from torch2cpp.backends.verify_region import verify
 from torch2cpp.emit.environment import shipped
 from torch2cpp.emit.write_project import format_cpp
@@ -71,7 +72,7 @@ def compile_regions(
 ) -> CompiledRegions:
     """Compiles every distinct region with the wanted backend where that is right, else with `aten`.
 
-    Raises RegionsFailed where no backend is right, KeyError for an unknown backend.
+    Raises RegionsFailed where no backend is right, UnknownBackend for one that is not there.
     """
     sharing = share(regions)
     return _Search(sharing, weights, options).run()
@@ -86,7 +87,7 @@ class _Search:
         self.weights = weights
         self.options = options
         names = list(dict.fromkeys((options.backend, REFERENCE)))
-        self.backends: dict[str, Backend] = {name: BACKENDS[name]() for name in names}
+        self.backends: dict[str, Backend] = {name: create(name) for name in names}
         self.chain = [(name, safety) for name in names for safety in self.backends[name].safeties]
         self.cutting = Cutting(sharing.distinct, weights)
         self.left: dict[str, list[Choice]] = {}
@@ -115,6 +116,8 @@ class _Search:
         self.tried[d.name] = []
 
     def _samples(self, distinct: DistinctRegion) -> list[Sample]:
+        if self.options.backend == REFERENCE and not self.options.verify:
+            return []
         # Inputs of every instance tell something about their common structure.
         own = [name for name, (d, _) in self.sharing.instances.items() if d is distinct]
         recorded = [s for name in own for s in self.options.recorded.get(name, ())]
@@ -194,8 +197,8 @@ class _Search:
 
     def _build(self, artifacts: Sequence[Artifact], regions: Sequence[DistinctRegion]) -> Path:
         interfaces = [interface(d, self.options.namespace)[0] for d in regions]
-        sources, units, link = merge(artifacts)
-        return build_checker(interfaces, sources, units, link, self.options.work, self.options.cache)
+        sources, units, link, packages = merge(artifacts)
+        return build_checker(interfaces, sources, units, link, self.options.work, self.options.cache, packages)
 
     def _blame(self, error: BuildError, open_regions: Sequence[DistinctRegion]) -> None:
         """Finds which regions' C++ does not compile, by building each one alone."""
@@ -220,13 +223,13 @@ class _Search:
         self.believed[d.name] = samples
 
     def _result(self, artifacts: Sequence[Artifact]) -> CompiledRegions:
-        sources, units, link = merge(artifacts)
+        sources, units, link, packages = merge(artifacts)
         views = {d.name: interface(d, self.options.namespace)[0] for d in self.sharing.distinct}
         uses = {
             name: RegionUse(d.class_name, views[d.name].header, weights, d.name)
             for name, (d, weights) in self.sharing.instances.items()
         }
-        return CompiledRegions(uses, sources, units, link, tuple(map(self._report, self.sharing.distinct)))
+        return CompiledRegions(uses, sources, units, link, tuple(map(self._report, self.sharing.distinct)), packages)
 
     def _report(self, d: DistinctRegion) -> RegionReport:
         """What was tried; for a region in parts, the parts' choices too, and the optimising one of them as its own."""
@@ -244,7 +247,7 @@ class _Search:
 
 def laid_out(sources: Mapping[str, str]) -> dict[str, str]:
     """The sources as the emitted project has them: what is checked is what it compiles."""
-    return {path: _formatted(text) for path, text in sources.items()}
+    return {path: _formatted(text) if path.endswith((".h", ".cpp")) else text for path, text in sources.items()}
 
 
 @lru_cache(maxsize=1024)
@@ -252,13 +255,17 @@ def _formatted(text: str) -> str:
     return format_cpp(text, shipped("templates") / "project/clang-format")
 
 
-def merge(artifacts: Iterable[Artifact]) -> tuple[dict[str, str], tuple[Unit, ...], frozenset[str]]:
-    """Sources (laid out), units and link needs of several artifacts together."""
+def merge(
+    artifacts: Iterable[Artifact],
+) -> tuple[dict[str, str], tuple[Unit, ...], frozenset[str], tuple[Package, ...]]:
+    """Sources (laid out), units, link needs and packages of several artifacts together."""
     sources: dict[str, str] = {}
     units: list[Unit] = []
     link: frozenset[str] = frozenset()
+    packages: frozenset[Package] = frozenset()
     for artifact in artifacts:
         sources.update(artifact.sources)
         units.extend(artifact.units)
         link |= artifact.link
-    return laid_out(sources), tuple(units), link
+        packages |= artifact.packages
+    return laid_out(sources), tuple(units), link, tuple(sorted(packages))

@@ -35,7 +35,8 @@ What the emitter does for every region name of the program:
     called by auto [memory, state] = encode_(src, n);
 It writes `compiled.sources` (path below the project root -> text) unchanged, and builds
 `compiled.units` (each with its own flags and definitions) into an object library that the program,
-the pybind11 module and the region checker link; `compiled.link` names what they need beyond libtorch.
+the pybind11 module and the region checker link; `compiled.link` and `compiled.packages` name what they
+need beyond libtorch.
 """
 
 from __future__ import annotations
@@ -87,6 +88,20 @@ class Unit:
 
 
 @final
+@dataclass(frozen=True, slots=True, order=True)
+class Package:
+    """A library that regions need beyond libtorch: how CMake finds it, and where it is on this machine."""
+
+    #: `find_package(<name> REQUIRED)`; `cmake/Find<name>.cmake` is among the sources where CMake has no such module.
+    name: str
+    #: The CMake target to link.
+    target: str
+    #: Compiler and linker options that do the same for the region checker, which is built without CMake.
+    compile_options: tuple[str, ...] = ()
+    link_options: tuple[str, ...] = ()
+
+
+@final
 @dataclass(frozen=True, slots=True)
 class Artifact:
     """What one backend made of a batch of distinct regions."""
@@ -96,6 +111,7 @@ class Artifact:
     units: tuple[Unit, ...] = ()
     #: Needs beyond libtorch: "openmp", "sleef".
     link: frozenset[str] = frozenset()
+    packages: frozenset[Package] = frozenset()
     #: Further regions that the reference backend must compile along, for the sources refer to them.
     companions: tuple[DistinctRegion, ...] = ()
     #: Distinct regions that could not be compiled after all, by name.
@@ -178,3 +194,4 @@ class CompiledRegions:
     units: tuple[Unit, ...]
     link: frozenset[str]
     reports: tuple[RegionReport, ...]
+    packages: tuple[Package, ...] = ()

@@ -26,6 +26,7 @@ from torch2cpp.emit.view_model import (
     FieldView,
     InstanceView,
     MethodView,
+    PackageView,
     ParamView,
     PinnedView,
     ProjectView,
@@ -56,7 +57,7 @@ def assemble(program: Program, compiled: CompiledRegions, **about: Any) -> Proje
     instances, members = _instances(compiled, layout, chosen)
     regions = [
         _region(name, program.regions[name], layout, members[name], chosen.get(compiled.uses[name].distinct, ""))
-        for name in program.regions
+        for name in layout.regions
     ]
     cells = [_cell(c, layout) for c in layout.cells]
     for entry in chain(program.entries.values(), program.functions.values()):
@@ -77,6 +78,7 @@ def assemble(program: Program, compiled: CompiledRegions, **about: Any) -> Proje
         cells=tuple(cells),
         units=tuple(UnitView(u.path, u.flags, u.definitions) for u in compiled.units),
         link=tuple(sorted(compiled.link)),
+        packages=tuple(PackageView(p.name, p.target) for p in compiled.packages),
         stateful=bool(cells),
         backends=tuple(sorted({r.chosen for r in compiled.reports})),
         **about,
@@ -214,19 +216,20 @@ def _python_default(value: Any) -> str:
 def _instances(
     compiled: CompiledRegions, layout: Layout, chosen: dict[str, str]
 ) -> tuple[tuple[InstanceView, ...], dict[str, str]]:
-    """One member per compiled class and set of weights; call sites that agree in both share it."""
+    """One member per compiled class and weights; call sites that agree in both share it."""
     scope = Scope({"weights_"})
-    made: dict[tuple[str, tuple[str, ...]], InstanceView] = {}
+    made: dict[tuple[str, bool, tuple[tuple[str, ...], ...]], InstanceView] = {}
     members: dict[str, str] = {}
-    for name in layout.program.regions:
+    for name in layout.regions:
         use = compiled.uses[name]
-        key = (use.class_name, use.weights)
+        indexed = name in layout.instances
+        sets = tuple(compiled.uses[each].weights for each in layout.instances.get(name, (name,)))
+        key = (use.class_name, indexed, sets)
         if key not in made:
             member = scope.fresh(f"{layout.regions[name]}_")
-            header = use.header
             exact = chosen.get(use.distinct) == REFERENCE
-            weights = tuple(_weight_operand(w, layout.program, exact) for w in use.weights)
-            made[key] = InstanceView(member, use.class_name, header, weights)
+            weights = tuple(tuple(_weight_operand(w, layout.program, exact) for w in names) for names in sets)
+            made[key] = InstanceView(member, use.class_name, use.header, weights, indexed)
         members[name] = made[key].member
     return tuple(made.values()), members
 
@@ -241,6 +244,11 @@ def _region(name: str, region: Region, layout: Layout, member: str, backend: str
     scope = Scope()
     names = [scope.fresh(p.name) for p in region.params]
     types = [parameter(p.type, layout.types) for p in region.params]
+    parameters = [f"{t} {n}" for t, n in zip(types, names)]
+    if name in layout.instances:
+        index = scope.fresh("index")
+        parameters.insert(0, f"int64_t {index}")
+        member = f"{member}[static_cast<std::size_t>({index})]"
     fields: tuple[FieldView, ...] = ()
     if name in layout.region_structs:
         fields = tuple(
@@ -253,7 +261,7 @@ def _region(name: str, region: Region, layout: Layout, member: str, backend: str
     return RegionView(
         method=layout.regions[name],
         place=f"{PurePath(region.span.file).name}:{region.span.lines}",
-        parameters=", ".join(f"{t} {n}" for t, n in zip(types, names)),
+        parameters=", ".join(parameters),
         arguments=", ".join(names),
         result=result,
         struct=layout.region_structs.get(name, ""),

@@ -100,7 +100,7 @@ class RegionView:
     #: The struct of several results; empty for one or none.
     struct: str
     fields: tuple[FieldView, ...]
-    #: The member of Regions that runs it.
+    #: The member of Regions that runs it; with the index, where it is one of several.
     member: str
     backend: str
 
@@ -108,13 +108,15 @@ class RegionView:
 @final
 @dataclass(frozen=True, slots=True)
 class InstanceView:
-    """A compiled region with its weights."""
+    """A compiled region with its weights, or several that are called by index."""
 
     member: str
     class_name: str
     header: str
-    #: Expressions over `weights`, in slot order.
-    weights: tuple[str, ...]
+    #: Expressions over `weights`, in slot order; by instance.
+    weights: tuple[tuple[str, ...], ...]
+    #: Whether the member is an array.
+    indexed: bool
 
 
 @final
@@ -156,6 +158,15 @@ class UnitView:
 
 @final
 @dataclass(frozen=True, slots=True)
+class PackageView:
+    """A library beyond libtorch, as CMake knows it."""
+
+    name: str
+    target: str
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class ProjectView:
     """The whole project."""
 
@@ -180,6 +191,7 @@ class ProjectView:
     cells: tuple[CellView, ...]
     units: tuple[UnitView, ...]
     link: tuple[str, ...]
+    packages: tuple[PackageView, ...]
     runtime_sources: tuple[str, ...]
     #: Whether an instance has state between calls.
     stateful: bool

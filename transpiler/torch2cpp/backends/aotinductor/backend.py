@@ -107,7 +107,8 @@ class AotInductorBackend:
                 path = f"src/regions/aotinductor_{len(units)}.cpp"
                 sources[path] = render("aotinductor/group.cpp.j2", names=names)
                 units.append(Unit(path, (*flags, "-fopenmp", "-fvisibility=hidden"), definitions))
-        return Artifact(sources, tuple(units), frozenset({"openmp"}), tuple(companions), refused)
+        link = frozenset({"openmp"})
+        return Artifact(sources, tuple(units), link, companions=tuple(companions), refused=refused)
 
 
 def _compile(distinct: DistinctRegion, ctx: Context) -> _Compiled:

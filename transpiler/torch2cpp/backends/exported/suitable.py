@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 
 from torch2cpp.backends.protocol import Refusal
 from torch2cpp.hostir.ops import HostOp, Operand, TensorOp, Value, operands, values_in
 from torch2cpp.hostir.program import Region
-from torch2cpp.hostir.types import TensorType
+from torch2cpp.hostir.types import TensorType, Type
 from torch2cpp.regions.share import DistinctRegion
 
 #: Computing operations from which on there is something to fuse.
@@ -53,27 +55,40 @@ def unsuitable(region: Region, worth: int = WORTH_COMPILING) -> Refusal | None:
     if culprits:
         first = min(culprits)
         return Refusal(culprits[first], region.body[first].span, frozenset(culprits))
-    computing = sum(isinstance(op, TensorOp) and not _is_view(op) for op in region.body)
+    computing = computing_operations(region)
     if computing < worth:
         said = "a single operation, which the ATen operator runs as fast" if computing else "it computes nothing"
         return Refusal(said, region.span)
     return None
 
 
-def _unsuitable_border(region: Region) -> str | None:
-    borders: tuple[Operand, ...] = region.results
-    for result in borders:
+def unsuitable_results(region: Region, allow: Callable[[Type], bool]) -> str | None:
+    """Why a result is not one that the backend computes: a constant, a weight, or of a type not allowed."""
+    results: tuple[Operand, ...] = region.results
+    for result in results:
         if not isinstance(result, Value):
             return f"a result is {result!r}, not a computed tensor"
-        if not isinstance(result.type, TensorType):
+        if not allow(result.type):
             return f"a result is {result.type}, not a tensor"
+    if not results or not any(isinstance(op, TensorOp) for op in region.body):
+        return "it computes no tensor"
+    return None
+
+
+def computing_operations(region: Region) -> int:
+    """How many operations do more than make a view."""
+    return sum(isinstance(op, TensorOp) and not _is_view(op) for op in region.body)
+
+
+def _unsuitable_border(region: Region) -> str | None:
+    reason = unsuitable_results(region, lambda t: isinstance(t, TensorType))
+    if reason is not None:
+        return reason
     for value in region.params:
         if isinstance(value.type, TensorType) and value.type.dtype not in DTYPE_NAMES:
             return f"parameter {value.name} has dtype {value.type.dtype}"
     if region.aliasing:
         return "it writes to tensors that others see"
-    if not borders or not any(isinstance(op, TensorOp) for op in region.body):
-        return "it computes no tensor"
     used = {v for op in region.body for v in values_in(operands(op))}
     for value in region.params:
         if not isinstance(value.type, TensorType) and value not in used:
@@ -87,8 +102,13 @@ def _unsuitable_operation(op: TensorOp | HostOp) -> str | None:
     name = op.overload._schema.name
     if name in _RECURRENT:
         return f"{name} is a recurrent layer, which the ATen operator runs better"
+    return draws_random_numbers(op)
+
+
+def draws_random_numbers(op: TensorOp) -> str | None:
+    """Says so where an operator does: its numbers must be eager's."""
     if torch.Tag.nondeterministic_seeded in op.overload.tags and not _draws_nothing(op):
-        return f"{name} draws random numbers, which must be eager's"
+        return f"{op.overload._schema.name} draws random numbers, which must be eager's"
     return None
 
 
