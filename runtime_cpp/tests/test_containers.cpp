@@ -183,6 +183,15 @@ void test_tuples_and_unions() {
   CHECK_TEXT(py::repr(std::tuple<int64_t>{1}) + py::repr(std::tuple<>{}), "(1,)()");
   CHECK_TEXT(py::list_repr(std::tuple<int64_t, double>{1, 2.0}), "[1, 2.0]");
   CHECK(py::equal(std::tuple<int64_t, double>{1, 2.0}, std::tuple<double, int64_t>{1.0, 2}));
+  using Number = std::variant<int64_t, double>;
+  using Pair = std::tuple<Number, int64_t>;
+  auto numbers = py::List<Number>::of(Number(2.5), Number(int64_t{3}), Number(-1.0), Number(int64_t{2}));
+  numbers.sort();
+  CHECK_TEXT(py::repr(numbers), "[-1.0, 2, 2.5, 3]");
+  CHECK_TEXT(py::repr(numbers.max()), "3");
+  auto pairs = py::List<Pair>::of(Pair(2.0, 1), Pair(int64_t{2}, 0), Pair(0.5, 9));
+  pairs.sort(true);
+  CHECK_TEXT(py::repr(pairs), "[(2.0, 1), (2, 0), (0.5, 9)]");
   using Union = std::variant<std::monostate, int64_t, std::string>;
   CHECK_TEXT(py::str(Union(std::in_place_index<2>, "x")) + py::repr(Union(std::in_place_index<2>, "x")), "x'x'");
   CHECK_TEXT(py::repr(Union()), "None");

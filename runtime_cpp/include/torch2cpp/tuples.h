@@ -71,6 +71,23 @@ struct Equality<std::tuple<A...>, std::tuple<B...>> {
     }
   }
 };
+// The first items that differ decide.
+template <class... T>
+struct Order<std::tuple<T...>> {
+  static bool less(const std::tuple<T...>& a, const std::tuple<T...>& b) { return from<0>(a, b); }
+
+ private:
+  template <std::size_t I>
+  static bool from(const std::tuple<T...>& a, const std::tuple<T...>& b) {
+    if constexpr (I == sizeof...(T)) {
+      return false;
+    } else if (equal(std::get<I>(a), std::get<I>(b))) {
+      return from<I + 1>(a, b);
+    } else {
+      return Order<std::tuple_element_t<I, std::tuple<T...>>>::less(std::get<I>(a), std::get<I>(b));
+    }
+  }
+};
 template <class... T>
 struct Hash<std::tuple<T...>> {
   static std::size_t of(const std::tuple<T...>& x) {
@@ -163,6 +180,19 @@ struct Equality<std::variant<T...>, std::variant<T...>> {
           }
         },
         a, b);
+  }
+};
+// Numbers of several types are ordered by value.
+template <Number... T>
+struct Order<std::variant<T...>> {
+  static bool less(const std::variant<T...>& a, const std::variant<T...>& b) {
+    return std::visit([](const auto x, const auto y) { return lt(x, y); }, a, b);
+  }
+};
+template <class... T>
+struct Unordered<std::variant<T...>> {
+  static bool of(const std::variant<T...>& x) {
+    return std::visit([](const auto& item) { return Unordered<std::decay_t<decltype(item)>>::of(item); }, x);
   }
 };
 template <class... T>

@@ -14,15 +14,21 @@ from torch2cpp.binding.containers import (
 )
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.convert import describe, is_scalar, resolve, same_layout, to_operand
+from torch2cpp.binding.dict_views import is_view, snapshot
 from torch2cpp.binding.keys import key_operand
+from torch2cpp.binding.unlike import common_type
 from torch2cpp.binding.values import AbsVal, DictObj, Host, Iter, ListObj, Rt, Static, Tup
-from torch2cpp.hostir.types import BOOL, NEVER, STR, DictType, ListType, SetType, StructType, Type, join
+from torch2cpp.hostir.types import BOOL, NEVER, STR, DictType, ListType, SetType, StructType, Type
 
 
 @distributes
 def contains(cx: Context, obj: AbsVal, item: AbsVal) -> AbsVal:
     """`item in obj`"""
     o = resolve(cx, obj)
+    if is_view(o, "keys"):
+        return contains(cx, o.parts[0], item)
+    o = obj = snapshot(cx, o) if is_view(o) else obj
+    o = resolve(cx, o)
     if isinstance(o, Static) and isinstance(item, Static) and not isinstance(o.value, torch.Tensor):
         return operators.static_call(cx, lambda x, y: y in x, o.value, item.value)
     match o:
@@ -100,7 +106,7 @@ def container_binary(cx: Context, sign: str, a: AbsVal, b: AbsVal) -> AbsVal | N
         if sequence_kind(x) != sequence_kind(y):
             cx.raise_(TypeError, f'can only concatenate {sequence_kind(x)} (not "{sequence_kind(y)}") to '
                                  f"{sequence_kind(x)}")  # fmt: skip
-        t = join(p.type, q.type)
+        t = common_type(cx, p.type, q.type)
         if t is None or not same_layout(p.type, t) or not same_layout(q.type, t):
             cx.refuse("T2C110", f"{describe(cx, a)} + {describe(cx, b)}", "join lists of one type")
         return fresh_rt(
@@ -109,8 +115,8 @@ def container_binary(cx: Context, sign: str, a: AbsVal, b: AbsVal) -> AbsVal | N
     return None
 
 
-def as_list_of(cx: Context, v: AbsVal, like: AbsVal) -> Rt | None:
-    """A sequence as a run-time list with the element type of another."""
+def as_list_of(cx: Context, v: AbsVal, like: AbsVal, elem: Type | None = NEVER) -> Rt | None:
+    """A sequence as a run-time list with the element type of another, or `elem`."""
     from torch2cpp.binding.aten import elements
 
     obj = resolve(cx, v)
@@ -119,9 +125,10 @@ def as_list_of(cx: Context, v: AbsVal, like: AbsVal) -> Rt | None:
     elems = elements(cx, v)
     if elems is None:
         return None
-    elem: Type | None = like.type.elem if isinstance(like, Rt) and isinstance(like.type, ListType) else NEVER
+    if isinstance(like, Rt) and isinstance(like.type, ListType):
+        elem = like.type.elem
     for e in elems:
-        elem = join(elem, element_type(cx, e)) if elem is not None else None
+        elem = common_type(cx, elem, element_type(cx, e)) if elem is not None else None
     if elem is None:
         return None
     t = ListType(elem, "tuple" if sequence_kind(obj) == "tuple" else "list")
@@ -149,7 +156,8 @@ def _repeat(cx: Context, a: AbsVal, x: AbsVal, n: AbsVal) -> AbsVal | None:
     if elems is not None and isinstance(n, Static):
         out = elems * n.value
         return new_list(cx, out, cx.site(None)) if _is_list(x) else _tuple(out)
-    rt = as_list_of(cx, a, x)
+    fact = cx.facts.containers.get(cx.site(None))
+    rt = as_list_of(cx, a, x, fact.elem if isinstance(fact, ListType) else NEVER)
     if rt is None:
         return None
     return fresh_rt(

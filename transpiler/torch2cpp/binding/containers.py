@@ -15,6 +15,7 @@ from torch2cpp.binding import indexing, operators
 from torch2cpp.binding.choices import distributes
 from torch2cpp.binding.context import Context, Restart
 from torch2cpp.binding.convert import (
+    SCALARS,
     NoType,
     describe,
     from_operand,
@@ -28,6 +29,8 @@ from torch2cpp.binding.convert import (
 from torch2cpp.binding.growth import Inside, fit_inside, learn_type, place_of
 from torch2cpp.binding.keys import key_operand
 from torch2cpp.binding.optional import held_or_raise
+from torch2cpp.binding.picking import index_message, picked_at, picked_by
+from torch2cpp.binding.unlike import common_type
 from torch2cpp.binding.values import (
     AbsVal,
     DictObj,
@@ -79,18 +82,32 @@ def fresh_rt(cx: Context, name: str, *args: Any, type_: Type, example: AbsVal, s
     """The result of an operation that makes a new run-time list (slice, concat, ...)."""
     fact = cx.facts.containers.get(site)
     if fact is not None:
-        wider = join(type_, fact)
-        if wider is not None and same_layout(wider, type_):
-            type_ = wider
+        wider = common_type(cx, type_, fact)
+        if isinstance(wider, ListType) and not same_layout(wider, type_):
+            narrow = Rt(cx.host(name, *args, type_=type_, label="list"), type_, example=example)
+            return _converted(cx, narrow, wider, site)
+        type_ = wider or type_
     value = cx.host(name, *args, type_=type_, label="list")
     return run_time(cx, Rt(value, type_, example=example or cx.facts.examples.get(site)), site)
+
+
+def _converted(cx: Context, narrow: Rt, wide: ListType, site: Any) -> AbsVal:
+    """A copy of a run-time list with a wider element type."""
+    from torch2cpp.binding.comprehensions import consume
+
+    value = cx.host("list.new", type_=wide, label="list")
+    out = run_time(cx, Rt(value, wide, example=narrow.example), site)
+    consume(
+        cx, narrow, lambda x: cx.effect("list.append", value, to_operand(cx, x, wide.elem)), (site, "converted")
+    )
+    return out
 
 
 def widen_element(cx: Context, site: Any, have: Type, elem: AbsVal) -> None:
     """Makes sure that a run-time list or set can hold an element; starts again when its type must grow."""
     assert isinstance(have, ListType | SetType)
     t = element_type(cx, elem)
-    wide = join(have.elem, t)
+    wide = common_type(cx, have.elem, t)
     if wide is None:
         cx.refuse(
             "T2C110",
@@ -144,6 +161,7 @@ def dict_must_be_run_time(cx: Context, obj: DictObj) -> None:
 
 def new_dict(cx: Context, items: list[tuple[AbsVal, AbsVal]], site: Any, factory: AbsVal = None) -> AbsVal:
     """A new dict."""
+    site = cx.facts.same_dicts.get(site, site)
     fact = cx.facts.containers.get(site)
     if site in cx.facts.structs:
         from torch2cpp.binding.objects import new_struct
@@ -207,7 +225,7 @@ def constant_list(cx: Context, v: AbsVal, site: Any) -> Rt | None:
     elem: Type | None = NEVER
     for e in elems:
         try:
-            elem = join(elem, type_of(cx, e)) if elem is not None else None
+            elem = common_type(cx, elem, type_of(cx, e)) if elem is not None else None
         except NoType:
             return None
     if elem is None:
@@ -311,7 +329,7 @@ def _static_item(cx: Context, obj: AbsVal, value: Any, index: AbsVal) -> AbsVal:
         if index.loops - cx.facts.unrolled and isinstance(value, torch.nn.Module | list | tuple):
             need_static(cx, index)
         if isinstance(value, torch.nn.ModuleList | torch.nn.Sequential):
-            return Iter("choice", tuple(map(Static, value)), index)
+            return picked_at(cx, tuple(map(Static, value)), index, lambda: index_message(cx, index))
         if isinstance(value, torch.nn.ModuleDict):
             return _static_dict_item(cx, dict(value.items()), index)
         if isinstance(value, str):
@@ -324,7 +342,8 @@ def _static_item(cx: Context, obj: AbsVal, value: Any, index: AbsVal) -> AbsVal:
         if rt is not None:
             return _rt_item(cx, rt, index)
         if isinstance(value, tuple | list):
-            return Iter("choice", tuple(map(Static, value)), index)
+            noun = "tuple" if isinstance(value, tuple) else "list"
+            return picked_at(cx, tuple(map(Static, value)), index, lambda: f"{noun} index out of range")
     if isinstance(index, SliceVal):
         if isinstance(value, str):
             from torch2cpp.binding.strings import string_item
@@ -355,16 +374,19 @@ def _static_dict_item(cx: Context, items: dict[Any, Any], key: Host) -> AbsVal:
     if hasattr(type(items), "__missing__"):
         cx.refuse("T2C161", f"a {type(items).__name__} is indexed with a run-time key", "use a plain dict and get()")
     entries = [(k, v) for k, v in items.items() if static_type(k) == key.type]
-    modules = any(isinstance(v, torch.nn.Module) or callable(v) for _, v in entries)
-    if modules:
-        return Iter("keyed_choice", tuple(Static(v) for _, v in entries), (key, tuple(k for k, _ in entries)))
+
+    def missing() -> Any:
+        from torch2cpp.binding.strings import to_repr
+
+        message = to_repr(cx, key)
+        return message.value if isinstance(message, Static) else message.operand
+
+    if any(isinstance(v, torch.nn.Module) or callable(v) for _, v in entries):
+        return picked_by(cx, [(k, Static(v)) for k, v in entries], key, KeyError, missing)
 
     def step(i: int) -> AbsVal:
         if i == len(entries):
-            from torch2cpp.binding.strings import to_repr
-
-            message = to_repr(cx, key)
-            cx.raise_(KeyError, message.value if isinstance(message, Static) else message.operand)
+            cx.raise_(KeyError, missing())
         k, v = entries[i]
         cond = operators.compare(cx, "==", key, Static(k))
         assert isinstance(cond, Host)
@@ -400,6 +422,10 @@ def _sequence_item(cx: Context, obj: AbsVal, elems: list[AbsVal], index: AbsVal,
     if isinstance(index, Host | SliceVal):
         for b in (index,) if isinstance(index, Host) else (index.start, index.stop, index.step):
             need_static_if_loop(cx, b)
+        typed = all(_has_type(cx, e) for e in elems)
+        if not typed and isinstance(index, Host):
+            noun = "list" if is_list else "tuple"
+            return picked_at(cx, elems, index, lambda: f"{noun} index out of range")
         if is_list:
             o = resolve(cx, obj)
             widen_list(cx, cx.state, o, None)
@@ -407,9 +433,7 @@ def _sequence_item(cx: Context, obj: AbsVal, elems: list[AbsVal], index: AbsVal,
         if rt is not None:
             return _rt_item(cx, rt, index)
         if isinstance(index, Host):
-            if all(_has_type(cx, e) for e in elems):
-                return _picked(cx, elems, index)
-            return Iter("choice", tuple(elems), index)
+            return _picked(cx, elems, index)
     cx.refuse("T2C161", f"{describe(cx, obj)} is indexed with {describe(cx, index)}", "index it with an int")
 
 
@@ -455,6 +479,10 @@ def _dict_item(cx: Context, ref: AbsVal, d: DictObj, key: AbsVal) -> AbsVal:
             return value
         cx.raise_(KeyError, repr(key.value))
     need_static_if_loop(cx, key)
+    if isinstance(key, Host) and d.factory is None and not all(_has_type(cx, v) for v in d.items.values()):
+        entries = [(k, v) for k, v in d.items.items() if type(k) in SCALARS and SCALARS[type(k)] == key.type]
+
+        return picked_by(cx, entries, key, KeyError, lambda: cx.host("repr", key.operand))
     widen_dict(cx, cx.state, d)
     raise Restart
 
@@ -640,7 +668,7 @@ def widen_dict_with(cx: Context, site: Any, have: Type, key: AbsVal, value: AbsV
     """The dict type with room for an item; remembered for the next round."""
     assert isinstance(have, DictType)
     key_t = join(have.key, element_type(cx, key))
-    value_t = join(have.value, element_type(cx, value))
+    value_t = common_type(cx, have.value, element_type(cx, value))
     if key_t is None or value_t is None:
         cx.refuse("T2C111", f"a run-time {have} is given {describe(cx, value)}", "use one dict per type of value")
     wide = DictType(key_t, value_t)

@@ -46,6 +46,8 @@ class Facts:
     hints: dict[Any, tuple[int, ...]] = field(default_factory=dict)
     #: User classes (or places of dict displays) whose objects are run-time structs -> field types.
     structs: dict[Any, dict[str, Type]] = field(default_factory=dict)
+    #: Place of a dict display -> the place whose struct its dicts share.
+    same_dicts: dict[Any, Any] = field(default_factory=dict)
     #: Functions that became IR functions (recursion): name -> parameter types, name -> result type.
     recursive: set[Any] = field(default_factory=set)
     function_params: dict[str, list[Type]] = field(default_factory=dict)
@@ -59,6 +61,8 @@ class Facts:
     state_objects: dict[int, Any] = field(default_factory=dict)
     #: (site of a `try`, variable) -> type, for variables that a handler reads after the body assigned them.
     kept: dict[Any, Type] = field(default_factory=dict)
+    #: A library's class -> the class that stands for it.
+    library_classes: dict[type, Any] = field(default_factory=dict)
     rounds: int = 0
     keep: list[Any] = field(default_factory=list)
 
@@ -131,6 +135,8 @@ class Context:
         self.span: Span = NOWHERE
         #: Kind of each source line reached: (file, line) -> {"static", "host", "tensor"}
         self.line_kinds: dict[tuple[str, int], set[str]] = {}
+        #: Loops over a container of a type whose body calls a function: (key, type, function).
+        self.open_loops: list[tuple[Any, Type, str]] = []
         #: Functions of the IR bound in this round, by name.
         self.functions: dict[str, Any] = {}
         self._ids = itertools.count(1)

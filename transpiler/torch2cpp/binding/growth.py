@@ -20,6 +20,7 @@ from torch2cpp.hostir.types import (
     OptionalType,
     RecordType,
     SetType,
+    StructType,
     TupleType,
     Type,
     join,
@@ -36,6 +37,27 @@ class Inside:
     path: tuple[Step, ...]
 
 
+@dataclass(frozen=True)
+class FieldSite:
+    """The site of whatever is in a field of a run-time object: its type is the field's."""
+
+    struct: str
+    name: str
+
+
+def _type_at(cx: Context, site: Any) -> Type | None:
+    if isinstance(site, FieldSite):
+        return cx.facts.structs[cx.struct_key(site.struct)].get(site.name)
+    return cx.facts.containers.get(site)
+
+
+def _put_type(cx: Context, site: Any, t: Type) -> None:
+    if isinstance(site, FieldSite):
+        cx.facts.structs[cx.struct_key(site.struct)][site.name] = t
+    else:
+        cx.facts.containers[site] = t
+
+
 def note_container(cx: Context, obj: RtObj) -> None:
     """Remembers where the container behind a value was made."""
     if obj.site is not None:
@@ -46,6 +68,9 @@ def note_element(cx: Context, value: Value) -> None:
     """Remembers that a value was just read out of a container."""
     op = cx.block.ops[-1] if cx.block.ops else None
     if not isinstance(op, HostOp) or op.result is not value or not op.args or not isinstance(op.args[0], Value):
+        return
+    if op.name == "struct.get" and isinstance(op.args[0].type, StructType):
+        cx.inside[value.id] = (Inside(FieldSite(op.args[0].type.name, str(op.args[1])), ()), value.type)
         return
     outer = cx.inside.get(op.args[0].id)
     if outer is None:
@@ -98,17 +123,19 @@ def place_of(cx: Context, v: AbsVal) -> Any:
 def learn_type(cx: Context, site: Any, wide: Type, operand: Value | None = None) -> bool:
     """Records the type of the containers made at a site, or at a place inside others; whether it is news."""
     if not isinstance(site, Inside):
-        old = cx.facts.containers.get(site)
-        cx.facts.containers[site] = wide
+        old = _type_at(cx, site)
+        if isinstance(site, FieldSite) and isinstance(old, OptionalType) and not isinstance(wide, OptionalType):
+            wide = OptionalType(wide)
+        _put_type(cx, site, wide)
         return old != wide
-    whole = cx.facts.containers.get(site.site)
+    whole = _type_at(cx, site.site)
     if whole is None:
         whole = next((t for place, t in cx.inside.values() if place.site == site.site), None)
     grown = None if whole is None else _with(whole, site.path, wide)
     joined = None if grown is None or whole is None else join(whole, grown)
     if joined is None or joined == whole:
         return False
-    cx.facts.containers[site.site] = joined
+    _put_type(cx, site.site, joined)
     return True
 
 
@@ -147,8 +174,14 @@ def fit_inside(cx: Context, v: AbsVal, want: Type) -> None:
     obj = cx.state.heap.get(v.id) if isinstance(v, Ref) else None
     if not isinstance(obj, RtObj) or not isinstance(want, ListType | DictType | SetType):
         return
+    from torch2cpp.binding.convert import same_layout
+
     have = obj.value.type
-    if have != want and _unfinished(have) and not _unfinished(want) and learn_type(cx, obj.site, want):
+    if have == want or _unfinished(want):
+        return
+    if (_unfinished(have) or (join(have, want) == want and not same_layout(have, want))) and learn_type(
+        cx, obj.site, want
+    ):
         raise Restart
 
 

@@ -12,9 +12,9 @@ from torch2cpp.binding import operators
 from torch2cpp.binding.aten import elements
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.convert import NoType, describe, from_operand, resolve, to_operand, type_of
-from torch2cpp.binding.growth import note_view
 from torch2cpp.binding.meta import DEFAULT_HINTS, hints_of
 from torch2cpp.binding.optional import held_or_raise
+from torch2cpp.binding.unlike import common_type
 from torch2cpp.binding.values import (
     NONE,
     AbsVal,
@@ -31,7 +31,7 @@ from torch2cpp.binding.values import (
     Tup,
 )
 from torch2cpp.binding.widening import list_type
-from torch2cpp.hostir.types import INT, NEVER, STR, DictType, ListType, OptionalType, SetType, TupleType, Type, join
+from torch2cpp.hostir.types import INT, NEVER, STR, DictType, ListType, OptionalType, SetType, TupleType, Type
 
 
 @dataclass
@@ -49,6 +49,10 @@ class Items:
     range_: tuple[AbsVal, AbsVal, AbsVal] | None = None
     #: The list or dict that is walked, which the body may change.
     source: AbsVal = None
+    #: Lists and dicts that are walked in another way, and must not change.
+    fixed: tuple[AbsVal, ...] = ()
+    #: The same items for a body that changes the source, where they differ.
+    live: Callable[[], Items] | None = None
     #: Where the count is a run-time value but each item must be known: how many there are at most.
     most: int | None = None
 
@@ -219,32 +223,32 @@ def _iter_items(cx: Context, o: Iter) -> Items:
         case "enumerate":
             inner = items_of(cx, o.parts[0])
             start = o.extra
-            return Items(
-                inner.count,
-                lambda i: Tup((operators.binary(cx, "+", i, start), inner.get(i))),
-                inner.known,
-                inner.prefers_loop,
-                most=inner.most,
-                source=inner.source,
-            )
+            return _enumerated(cx, inner, start)
         case "zip":
             return _zip_items(cx, [items_of(cx, p) for p in o.parts])
         case "reversed":
             inner = items_of(cx, o.parts[0])
             last = operators.binary(cx, "-", inner.count, Static(1))
             return Items(
-                inner.count, lambda i: inner.get(operators.binary(cx, "-", last, i)), inner.known, inner.prefers_loop
+                inner.count,
+                lambda i: inner.get(operators.binary(cx, "-", last, i)),
+                inner.known,
+                inner.prefers_loop,
+                fixed=_walked(inner),
             )
         case "map":
             from torch2cpp.binding.calls import call
 
             zipped = _zip_items(cx, [items_of(cx, p) for p in o.parts])
             return Items(
-                zipped.count, lambda i: call(cx, o.extra, list(zipped.get(i).elems), {}), zipped.known, most=zipped.most
+                zipped.count,
+                lambda i: call(cx, o.extra, list(zipped.get(i).elems), {}),
+                zipped.known,
+                most=zipped.most,
+                fixed=zipped.fixed,
             )
-        case "dict_items":
-            d = o.parts[0]
-            return _rt_dict_items(cx, d)
+        case "dict_view":
+            return _view_items(cx, o)
         case "choice_slice":
             return _choice_slice(cx, o)
         case "unzip":
@@ -256,21 +260,42 @@ def _iter_items(cx: Context, o: Iter) -> Items:
     cx.refuse("T2C164", f"iteration over a {o.kind}", "make it a list first")
 
 
-def _rt_dict_items(cx: Context, d: AbsVal) -> Items:
-    rt = resolve(cx, d)
-    assert isinstance(rt, Rt) and isinstance(rt.type, DictType)
-    if rt.type.value == NEVER:
-        return _known([])  # nothing was put in on any path
-    t = ListType(TupleType((rt.type.key, rt.type.value)))
-    pairs = cx.host("dict.items", rt.operand, type_=t)
-    note_view(cx, pairs, rt.operand)
-    count = cx.scalar("list.len", pairs)
+def _enumerated(cx: Context, inner: Items, start: AbsVal) -> Items:
+    live = inner.live
+    return replace(
+        inner,
+        get=lambda i: Tup((operators.binary(cx, "+", i, start), inner.get(i))),
+        range_=None,
+        live=None if live is None else lambda: _enumerated(cx, live(), start),
+    )
 
-    def get(i: AbsVal) -> AbsVal:
-        value = cx.host("list.get", pairs, operators.scalar_operand(cx, i), type_=t.elem, label="entry")
-        return from_operand(cx, value, t.elem, Tup((None, rt.example)))
 
-    return Items(count, get, False)
+def _walked(items: Items) -> tuple[AbsVal, ...]:
+    """The containers that items come from."""
+    return (*items.fixed, *(() if items.source is None else (items.source,)))
+
+
+def _view_items(cx: Context, o: Iter) -> Items:
+    """`keys()`, `values()` or `items()` of a dict, as they are now."""
+    from torch2cpp.binding.dict_views import snapshot
+
+    ref, kind = o.parts[0], o.extra
+    listed = snapshot(cx, o)
+    if not isinstance(listed, Rt):
+        return replace(items_of(cx, listed), source=ref)
+    d = resolve(cx, ref)
+    assert isinstance(d, Rt)
+    return replace(_rt_items(cx, listed), source=ref, live=lambda: _live_entries(cx, ref, d, kind))
+
+
+def _live_entries(cx: Context, ref: AbsVal, d: Rt, kind: str) -> Items:
+    """The same, each value read when its turn comes: the loop assigns some."""
+    from torch2cpp.binding.dict_views import entry_now, snapshot, view
+
+    keys = snapshot(cx, view(ref, "keys"))
+    assert isinstance(keys, Rt)
+    count = cx.scalar("list.len", keys.operand)
+    return Items(count, lambda i: entry_now(cx, d, keys, operators.scalar_operand(cx, i), kind), False, source=ref)
 
 
 def _choice_slice(cx: Context, o: Iter) -> Items:
@@ -328,6 +353,7 @@ def _zip_items(cx: Context, parts: list[Items]) -> Items:
         return _known([])
     count = _least(cx, [p.count for p in parts])
     known = all(p.known for p in parts)
+    fixed = tuple(x for p in parts for x in _walked(p))
     most = None
     if not known:
         listed = [_at_run_time(cx, p, (cx.site(None), "zip", i)) for i, p in enumerate(parts)]
@@ -342,6 +368,7 @@ def _zip_items(cx: Context, parts: list[Items]) -> Items:
         known,
         all(p.prefers_loop for p in parts),
         most=most,
+        fixed=fixed,
     )
 
 
@@ -458,7 +485,7 @@ def to_run_time_list(cx: Context, v: AbsVal) -> Rt:
         elem: Type | None = NEVER
         for e in elems:
             try:
-                elem = join(elem, type_of(cx, e)) if elem is not None else None
+                elem = common_type(cx, elem, type_of(cx, e)) if elem is not None else None
             except NoType:
                 elem = None
         if elem is None:

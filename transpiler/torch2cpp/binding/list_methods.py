@@ -30,6 +30,7 @@ from torch2cpp.binding.convert import (
     type_of,
 )
 from torch2cpp.binding.growth import learn_type
+from torch2cpp.binding.unlike import common_type
 from torch2cpp.binding.values import NONE, AbsVal, Host, Iter, ListObj, Ref, Rt, Static, Tensor, Tup
 from torch2cpp.binding.widening import widen_list
 from torch2cpp.hostir.ops import Operand
@@ -183,7 +184,7 @@ def _extend_run_time(cx: Context, ref: AbsVal, o: Rt, source: Rt) -> None:
     from torch2cpp.binding.comprehensions import consume
 
     assert isinstance(o.type, ListType) and isinstance(source.type, ListType)
-    wide = join(o.type.elem, source.type.elem)
+    wide = common_type(cx, o.type.elem, source.type.elem)
     if wide is None:
         cx.refuse("T2C110", f"a {o.type} is extended with a {source.type}", "join lists of one type")
     site = site_of(cx, ref)

@@ -12,6 +12,8 @@ from torch2cpp.binding.choices import distributes
 from torch2cpp.binding.context import Context, Restart, struct_name
 from torch2cpp.binding.control import branch
 from torch2cpp.binding.convert import SCALARS, describe, resolve
+from torch2cpp.binding.growth import fit_inside
+from torch2cpp.binding.unlike import common_type
 from torch2cpp.binding.values import (
     AbsVal,
     DictObj,
@@ -25,7 +27,7 @@ from torch2cpp.binding.values import (
     Unbound,
     fresh_id,
 )
-from torch2cpp.hostir.types import NEVER, StructType, Type, join
+from torch2cpp.hostir.types import NEVER, StructType, Type
 
 
 def instantiate(cx: Context, cls: type, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
@@ -178,7 +180,7 @@ def _widen(cx: Context, key: Any, fields: dict[str, Type], name: str, value: Abs
     from torch2cpp.binding.containers import element_type
 
     have = fields.get(name, NEVER)
-    wide = join(have, element_type(cx, value))
+    wide = common_type(cx, have, element_type(cx, value))
     if wide is None:
         text = f"{struct_name(key)}.{name} holds {have} and is given {describe(cx, value)}"
         cx.refuse("T2C182", text, "use one type per field")
@@ -194,6 +196,7 @@ def widen_field(cx: Context, key: Any, name: str, value: AbsVal) -> Type:
     fields = cx.facts.structs[key]
     if _widen(cx, key, fields, name, value):
         raise Restart
+    fit_inside(cx, value, fields[name])
     return fields[name]
 
 
@@ -227,7 +230,7 @@ def python_class(cx: Context, v: AbsVal) -> type | None:
         case DictObj():
             return dict
         case InstanceObj():
-            return o.cls
+            return getattr(o.cls, "library", o.cls)
         case RangeVal():
             return range
         case SliceVal():
@@ -239,7 +242,7 @@ def python_class(cx: Context, v: AbsVal) -> type | None:
         case Rt():
             if isinstance(o.type, StructType):
                 key = cx.struct_key(o.type.name)
-                return key if isinstance(key, type) else dict
+                return getattr(key, "library", key) if isinstance(key, type) else dict
             return {ListType: list, DictType: dict, SetType: set, TupleType: tuple, RecordType: dict}.get(type(o.type))
         case Iter():
             return {"enumerate": enumerate, "zip": zip, "map": map}.get(o.kind)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import heapq
 import math
 from collections.abc import Callable
 from typing import Any
 
 from torch2cpp.binding.builtin_table import TABLE, static_first
 from torch2cpp.binding.context import Context
-from torch2cpp.binding.in_python import math_functions
+from torch2cpp.binding.in_python import heapq_functions, math_functions
 from torch2cpp.binding.values import AbsVal
 
 
@@ -24,3 +25,5 @@ def _register(function: Callable[..., Any], body: Any) -> None:
 _register(math.prod, math_functions.prod)
 _register(math.isclose, math_functions.isclose)
 _register(math.modf, math_functions.modf)
+for _name in ("heappush", "heappop", "heapify", "heapreplace", "heappushpop", "nlargest", "nsmallest"):
+    _register(getattr(heapq, _name), getattr(heapq_functions, _name))

@@ -8,16 +8,18 @@ from torch2cpp.binding import operators
 from torch2cpp.binding.containers import element_type, fresh_rt, new_list, run_time
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.convert import describe, resolve
+from torch2cpp.binding.dict_views import is_view, snapshot
 from torch2cpp.binding.list_methods import list_append, make_run_time_list, static_value
 from torch2cpp.binding.values import NONE, AbsVal, Iter, ListObj, Rt, Static, Tup
 from torch2cpp.hostir.ops import Operand
-from torch2cpp.hostir.types import DictType, ListType, ScalarType, SetType, TupleType, Type
+from torch2cpp.hostir.types import BOOL, FLOAT, INT, DictType, ListType, ScalarType, SetType, TupleType, Type, UnionType
 
 _FALSE = Static(False)
 
 
 def sorted_list(cx: Context, iterable: AbsVal, key: AbsVal = NONE, reverse: AbsVal = _FALSE) -> AbsVal:
     """`sorted(iterable, key=key, reverse=reverse)`: a new list."""
+    iterable = snapshot(cx, resolve(cx, iterable)) if is_view(iterable) else iterable
     o = resolve(cx, iterable)
     site = (cx.site(None), "sorted")
     ref: AbsVal
@@ -85,9 +87,11 @@ def _permute(cx: Context, ref: AbsVal, o: ListObj, keys: list[Any], reverse: boo
 
 
 def sortable(t: Type) -> bool:
-    """Whether a run-time list of this type has an order: scalars, and tuples of scalars."""
+    """Whether a run-time list of this type has an order: scalars, numbers of several types, and tuples of them."""
     if isinstance(t, TupleType):
         return all(map(sortable, t.elems))
+    if isinstance(t, UnionType):
+        return all(m in (BOOL, INT, FLOAT) for m in t.members)
     return isinstance(t, ScalarType) and t.kind != "complex"
 
 

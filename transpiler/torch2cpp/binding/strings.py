@@ -27,6 +27,7 @@ from torch2cpp.hostir.types import (
     ScalarType,
     TupleType,
     Type,
+    UnionType,
 )
 
 Text = Static | Host
@@ -187,6 +188,8 @@ def printable(t: Type, inside: bool = False) -> bool:
             return t.kind == "tuple" and all(printable(e, True) for e in t.elems)
         case OptionalType():
             return printable(t.elem, True)
+        case UnionType():
+            return all(printable(m, True) for m in t.members)
     return str(t) == "never"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from torch2cpp.binding.context import Context, Restart
 from torch2cpp.binding.convert import static_type, type_of
+from torch2cpp.binding.unlike import common_type
 from torch2cpp.binding.values import (
     AbsVal,
     DictObj,
@@ -20,7 +21,7 @@ def list_type(cx: Context, state: State, obj: ListObj) -> Type | None:
         elem: Type | None = None
         for e in obj.elems:
             t = type_of(cx, as_runtime(cx, e))
-            elem = t if elem is None else join(elem, t)
+            elem = t if elem is None else common_type(cx, elem, t)
             if elem is None:
                 return None
         from torch2cpp.hostir.types import NEVER
@@ -48,7 +49,7 @@ def widen_list(cx: Context, state: State, obj: ListObj, elem: AbsVal | None, lea
             "keep values of different types in different lists, or in tuples of one form",
         )
     old = cx.facts.containers.get(obj.site)
-    new = t if old is None else join(old, t)
+    new = t if old is None else common_type(cx, old, t)
     if new is None:
         cx.refuse("T2C110", f"a run-time list holds both {old} and {t}", "use one list per type of element")
     if obj.elems:
@@ -71,7 +72,7 @@ def widen_dict(cx: Context, state: State, obj: DictObj) -> None:
     try:
         for k, x in obj.items.items():
             key = join(key, static_type(k)) if key is not None else None
-            value = join(value, type_of(cx, as_runtime(cx, x))) if value is not None else None
+            value = common_type(cx, value, type_of(cx, as_runtime(cx, x))) if value is not None else None
     finally:
         cx.state = saved
     old = cx.facts.containers.get(obj.site, DictType(NEVER, NEVER))

@@ -63,12 +63,33 @@ TABLE: dict[str, HostOpInfo] = {}
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Tagged:
     """A union's value in the reference interpreter: which member it is, and the value."""
 
     index: int
     value: Any
+
+    def __eq__(self, other: object) -> bool:
+        return bool(self.value == (other.value if isinstance(other, Tagged) else other))
+
+    def __hash__(self) -> int:
+        return hash(self.value)
+
+    def __lt__(self, other: Tagged) -> bool:
+        return bool(self.value < other.value)
+
+    def __gt__(self, other: Tagged) -> bool:
+        return bool(self.value > other.value)
+
+    def __repr__(self) -> str:
+        return repr(self.value)
+
+    def __str__(self) -> str:
+        return str(self.value)
+
+    def __bool__(self) -> bool:
+        return bool(self.value)
 
 
 def _row(
@@ -349,6 +370,8 @@ _row("struct.new", lambda cls, names, *xs: _Object(cls, dict(zip(names, xs))), "
      lambda *xs: None)  # fmt: skip
 _row("struct.get", lambda o, name: o.fields[name], "{0}->{1}", "reads", lambda o, name: None)
 _row("struct.set", lambda o, name, x: o.fields.__setitem__(name, x), "{0}->{1} = {2}", "writes", None)
+#: What a variable holds before its first assignment; never read.
+_row("undefined", lambda: None, "{T}{{}}", "pure", lambda: None)
 _row("same", operator.is_, "is_same", "pure", BOOL)
 _row("optional.some", lambda x: x, "{T}({0})", "pure", OptionalType)
 _row("optional.none", lambda: None, "std::nullopt", "pure", NONE)

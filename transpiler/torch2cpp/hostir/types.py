@@ -207,6 +207,7 @@ def join(a: Type, b: Type) -> Type | None:
 
     bool, int and float do not join with each other: `1` and `1.0` print and divide
     differently, so a variable that is sometimes one and sometimes the other is a union.
+    A union joins with everything.
     """
     if a == b or isinstance(b, NeverType):
         return a
@@ -219,6 +220,8 @@ def join(a: Type, b: Type) -> Type | None:
     if isinstance(a, OptionalType) or isinstance(b, OptionalType):
         inner = join(a.elem if isinstance(a, OptionalType) else a, b.elem if isinstance(b, OptionalType) else b)
         return None if inner is None else OptionalType(inner)
+    if isinstance(a, UnionType) or isinstance(b, UnionType):
+        return _union(a, b)
     match a, b:
         case TensorType(), TensorType():
             if a.dtype != b.dtype or len(a.dims) != len(b.dims):
@@ -301,6 +304,11 @@ def join_or_union(a: Type, b: Type) -> Type:
         inner_a = a.elem if isinstance(a, OptionalType) else a
         inner_b = b.elem if isinstance(b, OptionalType) else b
         return OptionalType(join_or_union(inner_a, inner_b))
+    return _union(a, b)
+
+
+def _union(a: Type, b: Type) -> Type:
+    """The members of both, those that join as one."""
     members: list[Type] = list(a.members) if isinstance(a, UnionType) else [a]
     for t in b.members if isinstance(b, UnionType) else (b,):
         for i, m in enumerate(members):

@@ -1,0 +1,152 @@
+"""Containers of values of unlike types: unions, and dicts of one form made at several places."""
+
+from __future__ import annotations
+
+import heapq
+from typing import Any
+
+import torch
+
+from like_python import assert_like_python
+
+
+def test_ints_and_floats_in_one_list() -> None:
+    def f(x: list[float]) -> Any:
+        best = [0] * (len(x) + 1)
+        for i, v in enumerate(x):
+            best[i + 1] = max(best[i], v)
+        return best, sum(best), best[-1] + 1, str(best), best.index(0), best.count(0), 2.5 in best, min(best)
+
+    assert_like_python(f, ([],), ([1.5, -1.0],), ([-2.0, 2.5],))
+
+
+def test_distances_that_start_as_an_int() -> None:
+    def f(weights: list[float], n: int) -> Any:
+        distance = {0: 0}
+        queue = [(0, 0)]
+        while queue:
+            d, node = heapq.heappop(queue)
+            if node + 1 < n and d + weights[node] < distance.get(node + 1, float("inf")):
+                distance[node + 1] = d + weights[node]
+                heapq.heappush(queue, (distance[node + 1], node + 1))
+        return distance, list(distance.values())
+
+    assert_like_python(f, ([1.5, 2.0, 0.5], 4), ([1.5], 1))
+
+
+def test_tensors_and_strings_in_one_list() -> None:
+    def f(x: torch.Tensor) -> Any:
+        out = []
+        for i in range(x.shape[0]):
+            out.append(x[i])
+            if x[i].sum() > 1:
+                out.append("large")
+        tensors = [o for o in out if isinstance(o, torch.Tensor)]
+        return out, len(tensors), [o if isinstance(o, str) else "tensor" for o in out]
+
+    assert_like_python(f, (torch.ones(2, 3),), (torch.zeros(1, 3),), (torch.zeros(0, 3),))
+
+
+def test_tensors_of_unlike_rank_in_one_list() -> None:
+    def f(x: torch.Tensor, n: int) -> Any:
+        out = [x]
+        for i in range(n):
+            out.append(x[i] if i % 2 else x + i)
+        return out, [o.dim() for o in out], sum(o.sum().item() for o in out)
+
+    assert_like_python(f, (torch.ones(3, 2), 3), (torch.ones(1, 2), 0))
+
+
+def test_dicts_of_one_form_made_at_two_places() -> None:
+    def f(x: list[float]) -> Any:
+        found = []
+        for i, v in enumerate(x):
+            if v > 0:
+                found.append({"id": i, "score": v, "note": None, "seen": []})
+            else:
+                found.append({"id": -i, "score": 0.0, "note": "low", "seen": [i]})
+                found[-1]["seen"].append(7)
+        best = max(found, key=lambda d: d["score"]) if found else None
+        return found, [d["note"] for d in found], best
+
+    assert_like_python(f, ([1.0, -1.0, 2.0],), ([],), ([-1.0],))
+
+
+def test_dicts_of_unlike_form() -> None:
+    def f(x: list[float]) -> Any:
+        found = []
+        for v in x:
+            if v > 0:
+                found.append({"score": v, "label": "up"})
+            else:
+                found.append({"score": v, "cause": 3})
+        return found, [d["score"] for d in found], [d.get("label", "none") for d in found]
+
+    assert_like_python(f, ([1.0, -1.0, 2.0],), ([],), ([-1.0],))
+
+
+class Tracker:
+    def __init__(self, n: int) -> None:
+        self.best = 0
+        self.history = []
+        self.names = {}
+        self.last = None
+        self.n = n
+
+    def see(self, v: float) -> None:
+        if v > self.best:
+            self.best = v
+        self.history.append(v * 2)
+        self.names.setdefault(f"n{self.n}", []).append(v)
+        self.last = [v]
+        if len(self.history) > 2:
+            self.history = []
+
+
+def test_fields_that_start_empty_or_as_an_int() -> None:
+    def f(xs: list[float]) -> Any:
+        trackers = []
+        for i in range(len(xs)):
+            trackers.append(Tracker(i))
+            for t in trackers:
+                t.see(xs[i])
+        return [(t.best, t.history, t.names, t.last) for t in trackers]
+
+    assert_like_python(f, ([1.0, 2.0, 3.0, -1.0],), ([],))
+
+
+def test_values_of_unlike_types_under_run_time_keys() -> None:
+    def f(names: list[str], x: torch.Tensor) -> Any:
+        table = {}
+        for i, n in enumerate(names):
+            if i % 2:
+                table[n] = x * i
+            else:
+                table[n] = i
+        return table, {k: (v if isinstance(v, int) else v.sum().item()) for k, v in table.items()}
+
+    assert_like_python(f, (["a", "b", "c"], torch.ones(2)), ([], torch.ones(2)))
+
+
+def test_sorting_ints_among_floats() -> None:
+    def f(xs: list[float]) -> Any:
+        values = [3, 1]
+        for x in xs:
+            values.append(x)
+        pairs = [(v, i) for i, v in enumerate(values)]
+        pairs.sort(reverse=True)
+        return sorted(values), max(values), pairs, sorted(range(len(values)), key=lambda i: (values[i], i))
+
+    assert_like_python(f, ([1.5, 1.0],), ([],), ([0.5],))
+
+
+def test_none_repeated_and_then_replaced() -> None:
+    def f(n: int, x: torch.Tensor) -> Any:
+        slots = [None] * n
+        grid = [[0] * n for _ in range(n)]
+        for i in range(0, n, 2):
+            slots[i] = x * i
+            grid[i][0] = 0.5
+        return slots, [s is None for s in slots], grid, slots[1:], slots + slots
+
+    assert_like_python(f, (3, torch.ones(2)), (0, torch.ones(2)), (1, torch.ones(2)))
