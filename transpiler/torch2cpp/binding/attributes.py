@@ -16,6 +16,7 @@ from torch2cpp.binding.convert import describe, from_operand, resolve, to_operan
 from torch2cpp.binding.dataclass_methods import refuse_frozen
 from torch2cpp.binding.literal_sets import LiteralSet
 from torch2cpp.binding.optional import held_or_raise
+from torch2cpp.binding.traced.objects import library_class
 from torch2cpp.binding.values import (
     AbsVal,
     Bound,
@@ -59,6 +60,10 @@ def find_attribute(cx: Context, obj: AbsVal, name: str) -> AbsVal:
         from torch2cpp.binding.tensor_methods import tensor_attribute
 
         return tensor_attribute(cx, t, name)
+    if library_class(cx, obj) is not None:
+        from torch2cpp.binding.traced.library import library_attribute
+
+        return library_attribute(cx, obj, name)
     match o:
         case Static(value):
             return _static_attribute(cx, obj, value, name)
@@ -68,7 +73,7 @@ def find_attribute(cx: Context, obj: AbsVal, name: str) -> AbsVal:
             return _tuple_attribute(cx, obj, o, name)
         case Iter() if o.kind == "super":
             return _super_attribute(cx, o, name)
-        case Iter() if o.kind in ("choice", "keyed_choice"):
+        case Iter() if o.kind == "choice":
             return _picked_attribute(cx, o, name)
         case Rt() if isinstance(o.type, StructType):
             return _struct_attribute(cx, obj, o, name)
@@ -261,6 +266,11 @@ def set_attribute(cx: Context, obj: AbsVal, name: str, value: AbsVal) -> None:
     o = resolve(cx, obj)
     if isinstance(o, Rt) and isinstance(o.type, OptionalType):
         o = resolve(cx, held_or_raise(cx, o, AttributeError, f"'NoneType' object has no attribute '{name}'"))
+    if library_class(cx, obj) is not None:
+        from torch2cpp.binding.traced.library import set_library_attribute
+
+        set_library_attribute(cx, obj, name, value)
+        return
     match o:
         case InstanceObj():
             setter = inspect.getattr_static(o.cls, name, None)

@@ -8,6 +8,7 @@ from torch2cpp.binding import operators
 from torch2cpp.binding.builtin_table import TABLE, Handler, all_static, builtin, static_first, tensor_or_item
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.convert import describe, is_scalar, resolve
+from torch2cpp.binding.dict_views import snapshot
 from torch2cpp.binding.values import (
     AbsVal,
     DictObj,
@@ -96,6 +97,7 @@ def _list(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
         return new_list(cx, [], cx.site(None))
     if isinstance(args[0], Static) and isinstance(args[0].value, torch.nn.Module):
         return Static(list(args[0].value))  # type: ignore[call-overload]
+    args = [snapshot(cx, args[0])]
     o = resolve(cx, args[0])
     if isinstance(o, Rt) and isinstance(o.type, ListType):
         from torch2cpp.binding.containers import fresh_rt
@@ -111,9 +113,10 @@ def _tuple(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal
 
     if not args:
         return Static(())
-    items = known_items(cx, args[0])
+    source = snapshot(cx, args[0])
+    items = known_items(cx, source)
     if items is None:
-        return _run_time_tuple(cx, args[0])
+        return _run_time_tuple(cx, source)
     if all(isinstance(i, Static) for i in items):
         return Static(tuple(i.value for i in items))
     return Tup(tuple(items))

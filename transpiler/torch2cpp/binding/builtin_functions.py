@@ -11,15 +11,19 @@ from torch2cpp.binding import (  # registers the others
     builtin_iterables,
     builtin_math,
     dataclass_methods,
+    messages,
     operators,
     python_functions,
+    struct_dicts,
 )
 from torch2cpp.binding.aten import call_aten
-from torch2cpp.binding.builtin_table import TABLE, Handler, builtin, static_first
+from torch2cpp.binding.builtin_table import TABLE, Handler, all_arguments, builtin, static_first
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.convert import describe, is_scalar, resolve
+from torch2cpp.binding.dict_views import is_view
 from torch2cpp.binding.iteration import length_of
 from torch2cpp.binding.optional import held_or_raise
+from torch2cpp.binding.picking import picked_by
 from torch2cpp.binding.values import (
     NONE,
     AbsVal,
@@ -29,10 +33,12 @@ from torch2cpp.binding.values import (
     ListObj,
     RangeVal,
     Rt,
+    StarRest,
     Static,
     Tup,
 )
-from torch2cpp.hostir.types import STR, DictType, ListType, OptionalType, SetType
+from torch2cpp.hostir.ops import Operand
+from torch2cpp.hostir.types import STR, DictType, ListType, OptionalType, ScalarType, SetType
 
 
 def builtin_handler(value: Any) -> Handler | None:
@@ -50,6 +56,8 @@ def builtin_handler(value: Any) -> Handler | None:
 def _len(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
     o = resolve(cx, args[0])
     o = resolve(cx, operators.unwrap(cx, o, "object of type 'NoneType' has no len()"))
+    if is_view(o):
+        return _len(cx, [o.parts[0]], {})
     t = operators.tensor_of(cx, o)
     if t is not None:
         from torch2cpp.binding.tensor_methods import _len as tensor_len
@@ -66,6 +74,8 @@ def _len(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
             if isinstance(o.type, ListType):
                 return length_of(cx, o)
             return cx.scalar("dict.len" if isinstance(o.type, DictType) else "set.len", o.operand)
+        case Rt() if struct_dicts.is_dict(cx, o):
+            return Static(len(struct_dicts.keys(cx, o)))
         case Host() if o.type == STR:
             return cx.scalar("str.len", o.operand)
         case RangeVal() | Iter():
@@ -147,7 +157,13 @@ def _named_choice(cx: Context, args: list[AbsVal]) -> AbsVal | None:
     }
     if not modules:
         return None
-    return Iter("keyed_choice", tuple(map(Static, modules.values())), (name, tuple(modules)))
+    owner = type(o.value).__name__
+
+    def missing() -> Operand:
+        text = cx.host("str.add", f"'{owner}' object has no attribute '", name.operand)
+        return cx.host("str.add", text, "'")
+
+    return picked_by(cx, [(n, Static(m)) for n, m in modules.items()], name, AttributeError, missing)
 
 
 @builtin(getattr, static=False)
@@ -247,10 +263,31 @@ def _placeholder(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> 
     raise AssertionError("replaced below")
 
 
+def _spread(cx: Context, name: str, args: list[AbsVal]) -> AbsVal:
+    """The arguments of `max(*xs, y)` as one list. A single argument would have to be iterable itself."""
+    from torch2cpp.binding.list_methods import raise_if
+
+    listed = all_arguments(cx, args)
+    given = sum(not isinstance(a, StarRest) for a in args)
+    o = resolve(cx, listed)
+    if given > 1 or not isinstance(o, Rt) or not isinstance(o.type, ListType):
+        return listed
+    if not isinstance(o.type.elem, ScalarType) or o.type.elem == STR:
+        cx.refuse("T2C203", f"{name}(*xs) of a {o.type}, which may hold one item only", f"use {name}(xs)")
+    count = cx.host("list.len", o.operand)
+    if given == 0:
+        raise_if(cx, cx.host("eq", count, 0), TypeError, lambda: f"{name} expected at least 1 argument, got 0")
+    text = f"'{o.type.elem.kind}' object is not iterable"
+    raise_if(cx, cx.host("eq", count, 1), TypeError, lambda: text)
+    return listed
+
+
 def _extreme(name: str) -> Handler:
     def run(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
         from torch2cpp.binding.container_methods import reduce_items
 
+        if any(isinstance(a, StarRest) for a in args):
+            args = [_spread(cx, name, args)]
         if len(args) == 1:
             return reduce_items(cx, args[0], name, key=kwargs.get("key"), default=kwargs.get("default"))
         return reduce_items(cx, Iter("list", tuple(args)), name, key=kwargs.get("key"))
@@ -293,5 +330,5 @@ def _sorted(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVa
 
 __all__ = [
     "builtin_conversions", "builtin_handler", "builtin_iterables", "builtin_math", "dataclass_methods",
-    "python_functions",
+    "messages", "python_functions",
 ]  # fmt: skip

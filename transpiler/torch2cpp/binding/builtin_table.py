@@ -14,6 +14,7 @@ from torch2cpp.binding.context import Context
 from torch2cpp.binding.convert import resolve
 from torch2cpp.binding.values import (
     AbsVal,
+    StarRest,
     Static,
 )
 
@@ -66,3 +67,11 @@ def tensor_or_item(cx: Context, v: AbsVal) -> AbsVal:
     v = operators.unwrap(cx, v, "a number is needed, not 'NoneType'")
     t = operators.tensor_of(cx, resolve(cx, v))
     return scalar_item(cx, t) if t is not None else resolve(cx, v)
+
+
+def all_arguments(cx: Context, args: list[AbsVal]) -> AbsVal:
+    """The arguments of a call in one list, those of `*xs` included."""
+    from torch2cpp.binding.containers import concat_parts
+
+    parts = [(isinstance(a, StarRest), a.value if isinstance(a, StarRest) else a) for a in args]
+    return concat_parts(cx, parts, (cx.site(None), "arguments"))

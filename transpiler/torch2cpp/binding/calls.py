@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import inspect
 import types
@@ -35,6 +36,7 @@ from torch2cpp.binding.values import (
     fresh_id,
 )
 from torch2cpp.binding.variables import local_names
+from torch2cpp.diagnostics import Refused
 from torch2cpp.frontend.source import NoSource, parse_function
 from torch2cpp.hostir.types import StructType
 
@@ -51,8 +53,6 @@ def call(cx: Context, callee: AbsVal, args: list[AbsVal], kwargs: dict[str, AbsV
             return call(cx, callee.callee, [callee.self, *args], kwargs)
         case Iter() if callee.kind == "choice":
             return _call_choice(cx, callee, args, kwargs)
-        case Iter() if callee.kind == "keyed_choice":
-            return _call_keyed(cx, callee, args, kwargs)
         case Static(value):
             return call_static(cx, value, args, kwargs)
     out = call_method_if_any(cx, callee, "__call__", args, kwargs)
@@ -69,27 +69,13 @@ def call(cx: Context, callee: AbsVal, args: list[AbsVal], kwargs: dict[str, AbsV
 
 
 def _call_choice(cx: Context, choice: Iter, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
-    """One of several modules, picked by a run-time index: a branch for each."""
+    """One of several modules or functions, picked by a number in range: a branch for each."""
     index: Host = choice.extra
-    n = len(choice.parts)
 
     def step(i: int) -> AbsVal:
-        if i == n:
-            cx.raise_(IndexError, "index out of range" if n else "list index out of range")
-        # Python's negative indices count from the end
-        here = cx.host("or", cx.host("eq", index.operand, i), cx.host("eq", index.operand, i - n), label="chosen")
-        return branch(cx, here, lambda: call(cx, choice.parts[i], args, kwargs), lambda: step(i + 1), "choice", cx.span)
-
-    return step(0)
-
-
-def _call_keyed(cx: Context, choice: Iter, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
-    key, names = choice.extra
-
-    def step(i: int) -> AbsVal:
-        if i == len(names):
-            cx.raise_(KeyError, cx.host("repr", key.operand))
-        here = cx.host("eq", key.operand, names[i], label="chosen")
+        if i == len(choice.parts) - 1:
+            return call(cx, choice.parts[i], args, kwargs)
+        here = cx.host("eq", index.operand, i, label="chosen")
         return branch(cx, here, lambda: call(cx, choice.parts[i], args, kwargs), lambda: step(i + 1), "choice", cx.span)
 
     return step(0)
@@ -99,6 +85,7 @@ def call_static(cx: Context, value: Any, args: list[AbsVal], kwargs: dict[str, A
     """Calls a Python object known while transpiling."""
     from torch2cpp.binding.builtin_functions import builtin_handler
     from torch2cpp.binding.torch_api import torch_handler
+    from torch2cpp.binding.traced.library import is_library
 
     handler = torch_handler(value) or builtin_handler(value)
     if handler is not None:
@@ -106,6 +93,28 @@ def call_static(cx: Context, value: Any, args: list[AbsVal], kwargs: dict[str, A
     wrong = reason_not_to_call(value)
     if wrong is not None:
         cx.refuse("T2C207", *wrong)
+    if is_library(value) and not isinstance(value, functools.partial):
+        return _call_library(cx, value, args, kwargs)
+    return _call_object(cx, value, args, kwargs)
+
+
+def _call_library(cx: Context, value: Any, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
+    """Library code counts as tensor operations; it is interpreted line by line only where that is not possible."""
+    from torch2cpp.binding.traced.library import call_if_library
+
+    whole, why_not = call_if_library(cx, value, args, kwargs)
+    if why_not is None:
+        return whole
+    try:
+        return _call_object(cx, value, args, kwargs)
+    except Refused as refused:
+        name = getattr(value, "__qualname__", type(value).__name__)
+        first, *rest = refused.diagnostics
+        message = f"{first.message}; {name} cannot be taken as a whole either: {why_not}"
+        raise Refused([dataclasses.replace(first, message=message), *rest]) from refused
+
+
+def _call_object(cx: Context, value: Any, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
     if isinstance(value, functools.partial):
         bound = {k: Static(v) for k, v in value.keywords.items()}
         return call(cx, Static(value.func), [*map(Static, value.args), *args], bound | kwargs)
@@ -308,6 +317,9 @@ def _expand_star(
     from torch2cpp.binding.iteration import unpack
     from torch2cpp.binding.values import StarRest
 
+    before = next((i for i, a in enumerate(args[:-1]) if isinstance(a, StarRest)), None)
+    if before is not None:
+        cx.refuse("T2C203", f"*{describe(cx, args[before].value)} before other arguments", "pass the list itself")
     if not args or not isinstance(args[-1], StarRest):
         return args
     given = args[:-1]
@@ -322,7 +334,11 @@ def _expand_star(
 
 def find_method(cx: Context, obj: AbsVal, name: str) -> AbsVal | None:
     """A method defined by the class of an object, bound to it; None if there is none in Python."""
+    from torch2cpp.binding.traced.library import library_class, library_method
+
     o = resolve(cx, obj)
+    if library_class(cx, obj) is not None:
+        return library_method(cx, obj, name)
     cls: type | None = None
     if isinstance(o, InstanceObj):
         cls = o.cls

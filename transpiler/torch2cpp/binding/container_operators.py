@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from torch2cpp.binding import operators
+from torch2cpp.binding import operators, struct_dicts
 from torch2cpp.binding.choices import distributes
 from torch2cpp.binding.containers import (
     _tuple,
@@ -39,7 +39,7 @@ def contains(cx: Context, obj: AbsVal, item: AbsVal) -> AbsVal:
         case DictObj() if isinstance(item, Static):
             return Static(item.value in o.items)
         case Rt() if isinstance(o.type, StructType) and not isinstance(cx.struct_key(o.type.name), type):
-            return any_equal(cx, [Static(k) for k in cx.facts.structs[cx.struct_key(o.type.name)]], item)
+            return any_equal(cx, [Static(k) for k in struct_dicts.keys(cx, o)], item)
         case Static(value) if isinstance(value, dict | torch.nn.ModuleDict):
             return any_equal(cx, [Static(k) for k in value], item)
         case Static(value) if isinstance(value, set | frozenset | range):

@@ -128,7 +128,8 @@ def element_type(cx: Context, elem: AbsVal) -> Type:
     """The type an element has inside a run-time container; mutable ones must be run-time themselves."""
     make_run_time(cx, elem)
     try:
-        return type_of(cx, elem)
+        with cx.to_store():
+            return type_of(cx, elem)
     except NoType as error:
         cx.refuse("T2C112", f"{error} is stored in a run-time container", "store tensors and numbers")
 

@@ -135,6 +135,8 @@ class Context:
         self.span: Span = NOWHERE
         #: Kind of each source line reached: (file, line) -> {"static", "host", "tensor"}
         self.line_kinds: dict[tuple[str, int], set[str]] = {}
+        #: Dict with known keys that is being filled -> keys that it does not have yet.
+        self.unfilled: dict[int, set[str]] = {}
         #: Loops over a container of a type whose body calls a function: (key, type, function).
         self.open_loops: list[tuple[Any, Type, str]] = []
         #: Functions of the IR bound in this round, by name.
@@ -174,6 +176,8 @@ class Context:
         self.dirty = False
         #: Value of a container -> its place in the container made at a site, and that one's type.
         self.inside: dict[int, Any] = {}
+        #: Whether types are asked for to store values: then members of an enum have one.
+        self.storing = False
         #: Values that already carry a Python name.
         self.named: set[int] = set()
 
@@ -238,6 +242,15 @@ class Context:
             yield
         finally:
             self.path = saved
+
+    @contextmanager
+    def to_store(self) -> Iterator[None]:
+        """While the body runs, types are those of what a run-time container holds."""
+        saved, self.storing = self.storing, True
+        try:
+            yield
+        finally:
+            self.storing = saved
 
     @contextmanager
     def label(self, name: str) -> Iterator[Label]:

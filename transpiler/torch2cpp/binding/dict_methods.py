@@ -19,7 +19,7 @@ from torch2cpp.binding.containers import (
 from torch2cpp.binding.context import Context, Restart
 from torch2cpp.binding.control import branch
 from torch2cpp.binding.convert import NoType, describe, from_operand, resolve, static_type, to_operand
-from torch2cpp.binding.growth import note_view
+from torch2cpp.binding.dict_views import snapshot, view
 from torch2cpp.binding.keys import key_operand
 from torch2cpp.binding.list_methods import Handler, arity, message_of, raise_if, static_value
 from torch2cpp.binding.literal_sets import LiteralSet, make_run_time_set
@@ -99,31 +99,12 @@ def _static_get(cx: Context, items: dict[object, object], key: AbsVal, default: 
     return step(0)
 
 
-def _keys(cx: Context, ref: AbsVal, args: Args, kwargs: Kwargs) -> AbsVal:
-    arity(cx, "keys", args, kwargs, 0, 0)
-    o = resolve(cx, ref)
-    if isinstance(o, DictObj):
-        return Iter("list", tuple(Static(k) for k in o.items))
-    keys = cx.host("dict.keys", o.operand, type_=ListType(_dict_rt(o).key), label="keys")
-    return Rt(keys, keys.type)
+def _view(kind: str) -> Handler:
+    def call(cx: Context, ref: AbsVal, args: Args, kwargs: Kwargs) -> AbsVal:
+        arity(cx, kind, args, kwargs, 0, 0)
+        return view(ref, kind)
 
-
-def _values(cx: Context, ref: AbsVal, args: Args, kwargs: Kwargs) -> AbsVal:
-    arity(cx, "values", args, kwargs, 0, 0)
-    o = resolve(cx, ref)
-    if isinstance(o, DictObj):
-        return Iter("list", tuple(o.items.values()))
-    values = cx.host("dict.values", o.operand, type_=ListType(_dict_rt(o).value), label="values")
-    note_view(cx, values, o.operand)
-    return Rt(values, values.type, example=o.example)
-
-
-def _items(cx: Context, ref: AbsVal, args: Args, kwargs: Kwargs) -> AbsVal:
-    arity(cx, "items", args, kwargs, 0, 0)
-    o = resolve(cx, ref)
-    if isinstance(o, DictObj):
-        return Iter("list", tuple(Tup((Static(k), v)) for k, v in o.items.items()))
-    return Iter("dict_items", (ref,))
+    return call
 
 
 def _pop(cx: Context, ref: AbsVal, args: Args, kwargs: Kwargs) -> AbsVal:
@@ -225,7 +206,7 @@ def _update_run_time(cx: Context, ref: AbsVal, other: AbsVal, o: Rt) -> None:
         k, v = unpack(cx, pair, 2, None)
         set_item(cx, ref, k, v)
 
-    consume(cx, Iter("dict_items", (other,)), one, (cx.site(None), "update"))
+    consume(cx, view(other, "items"), one, (cx.site(None), "update"))
 
 
 def _clear(cx: Context, ref: AbsVal, args: Args, kwargs: Kwargs) -> AbsVal:
@@ -252,8 +233,8 @@ def _copy(cx: Context, ref: AbsVal, args: Args, kwargs: Kwargs) -> AbsVal:
 
 READING_DICT: dict[str, Handler] = {"get": _get}
 DICT: dict[str, Handler] = {
-    "get": _get, "keys": _keys, "values": _values, "items": _items, "pop": _pop, "popitem": _popitem,
-    "setdefault": _setdefault, "update": _update, "clear": _clear, "copy": _copy,
+    "get": _get, "keys": _view("keys"), "values": _view("values"), "items": _view("items"), "pop": _pop,
+    "popitem": _popitem, "setdefault": _setdefault, "update": _update, "clear": _clear, "copy": _copy,
 }  # fmt: skip
 
 
@@ -310,6 +291,8 @@ def _set_update(cx: Context, ref: AbsVal, args: Args, kwargs: Kwargs) -> AbsVal:
 def members_in_order(cx: Context, v: AbsVal) -> AbsVal:
     """An iterable whose order does not matter: run-time sets are walked in sorted order."""
     o = resolve(cx, v)
+    if isinstance(o, Iter):
+        return snapshot(cx, o)
     if isinstance(o, Rt) and isinstance(o.type, SetType):
         listed = cx.host("set.sorted", o.operand, label="members")
         return Rt(listed, listed.type, example=o.example)

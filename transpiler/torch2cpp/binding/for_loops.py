@@ -10,11 +10,12 @@ import libcst as cst
 from torch2cpp.binding import growing, operators
 from torch2cpp.binding.context import Context, Label
 from torch2cpp.binding.control import branch, labelled
+from torch2cpp.binding.convert import resolve
 from torch2cpp.binding.expressions import evaluate
 from torch2cpp.binding.iteration import Items, items_of
 from torch2cpp.binding.loops import LoopPlan, run_loop
 from torch2cpp.binding.meta import DEFAULT_HINTS, hints_of
-from torch2cpp.binding.values import NONE, AbsVal, DictObj, Host, Iter, ListObj, Ref, ScopeObj, Static
+from torch2cpp.binding.values import NONE, AbsVal, DictObj, Host, Iter, ListObj, Ref, Rt, ScopeObj, Static
 from torch2cpp.binding.variables import iteration_names, set_name
 from torch2cpp.binding.widening import widen_list
 from torch2cpp.hostir.types import INT
@@ -80,7 +81,7 @@ def loop(
         cx.mark("static")
         _unrolled(cx, items, _watched(cx, items, one), orelse)
         return
-    if key in cx.facts.growing:
+    if key in cx.facts.growing and isinstance(resolve(cx, items.source), Rt):
         growing.loop_over_growing(cx, items, one, orelse, key, local_names)
         return
     if isinstance(items.count, Static) and items.count.value == 0:

@@ -13,12 +13,12 @@ from typing import Any
 from torch2cpp.binding import operators
 from torch2cpp.binding.context import Context, Label, Restart
 from torch2cpp.binding.control import branch, labelled
-from torch2cpp.binding.convert import resolve
+from torch2cpp.binding.convert import resolve, same_layout
 from torch2cpp.binding.iteration import Items
 from torch2cpp.binding.values import NONE, AbsVal, Host, Rt, ScopeObj, Static
 from torch2cpp.binding.variables import set_name
-from torch2cpp.hostir.ops import Block, HostOp, Value, walk
-from torch2cpp.hostir.types import DictType, ListType
+from torch2cpp.hostir.ops import Block, Call, HostOp, Value, walk
+from torch2cpp.hostir.types import DictType, ListType, Type
 
 #: Host operations that change how many items a container has.
 _RESIZING = {
@@ -28,23 +28,104 @@ _RESIZING = {
 }  # fmt: skip
 
 
+#: Those that make a place for a new key, and those that take one away.
+_ADDING, _REMOVING = {"dict.set", "dict.update"}, {"dict.pop", "dict.delete", "dict.clear"}
+#: Operations whose result no other value can be, if that value is older.
+_MAKING = {
+    "list.new", "list.copy", "list.slice", "list.concat", "list.repeat", "list.reversed", "list.range", "str.split",
+    "tensor.tolist", "set.sorted", "dict.new", "dict.copy", "dict.keys", "dict.values", "dict.items",
+}  # fmt: skip
+
+
 class Watch:
     """Whether the operations emitted from now on change the container that a loop walks."""
 
     def __init__(self, cx: Context, items: Items, key: Any) -> None:
-        source = resolve(cx, items.source) if items.source is not None else None
         self.cx, self.key = cx, key
-        self.operand: Value | None = source.operand if isinstance(source, Rt) else None
+        self.source = _operand(cx, items.source)
+        self.fixed = [v for v in (_operand(cx, x) for x in items.fixed) if v is not None]
         self.block, self.start = cx.block, len(cx.block.ops)
 
     def check(self) -> None:
         """Learns it, and starts binding again."""
-        if self.operand is None:
+        if self.source is None and not self.fixed:
             return
-        for op in walk(Block(ops=self.block.ops[self.start :])):
-            if isinstance(op, HostOp) and op.name in _RESIZING and op.args[0] is self.operand:
-                self.cx.facts.growing.add(self.key)
-                raise Restart
+        ops = [op for op in walk(Block(ops=self.block.ops[self.start :])) if isinstance(op, HostOp | Call)]
+        if any(_changes(self.cx, op, v) for op in ops for v in self.fixed):
+            self.cx.refuse(
+                "T2C166", "a list or dict is made longer or shorter while zip() or reversed() walks it", "walk a copy"
+            )
+        source = self.source
+        if source is None:
+            return
+        changing = {_name(op) for op in ops if _changes(self.cx, op, source)}
+        if changing & _ADDING and changing & _REMOVING:
+            self.cx.refuse("T2C166", "a dict loses and gets keys while it is iterated", "iterate over list(the dict)")
+        calls = {op.function for op in ops if isinstance(op, Call)}
+        self.cx.open_loops += [(self.key, source.type, name) for name in calls]
+        if changing:
+            self.cx.facts.growing.add(self.key)
+            raise Restart
+
+
+def _operand(cx: Context, v: AbsVal) -> Value | None:
+    o = resolve(cx, v) if v is not None else None
+    return o.operand if isinstance(o, Rt) else None
+
+
+def _name(op: HostOp | Call) -> str:
+    return op.name if isinstance(op, HostOp) else "call"
+
+
+def _changes(cx: Context, op: HostOp | Call, container: Value) -> bool:
+    """Whether an operation may change how many items a container has."""
+    if isinstance(op, Call):
+        return _resizes(cx, op.function, container.type, set())
+    return op.name in _RESIZING and _may_be(cx, op.args[0], container)
+
+
+def _resizes(cx: Context, function: str, t: Type, seen: set[str]) -> bool:
+    """Whether a function, or one that it calls, changes the length of a container of a type."""
+    seen.add(function)
+    bound = cx.functions.get(function)
+    if bound is None:
+        return False  # being bound at this moment, see `check_open`
+    for op in walk(bound.body):
+        if isinstance(op, HostOp) and op.name in _RESIZING and _alike(op.args[0].type, t):
+            return True
+        if isinstance(op, Call) and op.function not in seen and _resizes(cx, op.function, t, seen):
+            return True
+    return False
+
+
+def check_open(cx: Context) -> None:
+    """Looks again at loops that call a function which was not yet complete when they were bound."""
+    for key, t, function in cx.open_loops:
+        if key not in cx.facts.growing and _resizes(cx, function, t, set()):
+            cx.facts.growing.add(key)
+            raise Restart
+
+
+def _may_be(cx: Context, a: Value, b: Value) -> bool:
+    """Whether two values may be one and the same container."""
+    if a is b:
+        return True
+    if not _alike(a.type, b.type):
+        return False
+    return not (_made_after(cx, a, b) or _made_after(cx, b, a))
+
+
+def _made_after(cx: Context, new: Value, old: Value) -> bool:
+    """Whether a value is a new container, made when the other value was there already."""
+    op = cx.made_by.get(new.id)
+    made = op is not None and op.name in _MAKING
+    other = cx.made_by.get(old.id)
+    return made and (old.id < new.id or (other is not None and other.name in _MAKING))
+
+
+def _alike(a: Type, b: Type) -> bool:
+    """Whether containers of these types can be the same object."""
+    return same_layout(a, b) or same_layout(b, a)
 
 
 def loop_over_growing(
@@ -58,9 +139,10 @@ def loop_over_growing(
     """A loop that asks for the length before every item."""
     from torch2cpp.binding.loops import LoopPlan, run_loop
 
+    items = items.live() if items.live is not None else items
     source = resolve(cx, items.source)
     assert isinstance(source, Rt)
-    position = f"{len(cx.facts.growing)}:position"  # no Python name: nothing of the user's can clash
+    position = f"{cx.next_id()}:position"  # no Python name: nothing of the user's can clash
     set_name(cx, cx.frame.scope, position, Static(0))
 
     def whole(out: Label) -> AbsVal:

@@ -194,7 +194,7 @@ def _rt_items(cx: Context, o: Rt) -> Items:
     from torch2cpp.binding import struct_dicts
 
     if struct_dicts.is_dict(cx, o):
-        return _known([Static(k) for k in cx.facts.structs[cx.struct_key(o.type.name)]])  # type: ignore[union-attr]
+        return _known([Static(k) for k in struct_dicts.keys(cx, o)])
     cx.refuse("T2C164", f"iteration over {describe(cx, o)}", "iterate over lists, dicts, ranges or tensors")
 
 

@@ -45,7 +45,7 @@ from torch2cpp.binding.values import (
     Unbound,
     fresh_id,
 )
-from torch2cpp.binding.widening import as_runtime, widen_dict, widen_list
+from torch2cpp.binding.widening import as_runtime, list_type, widen_dict, widen_list
 from torch2cpp.hostir.ops import Operand, Value
 from torch2cpp.hostir.types import INT, DictType, ListType, OptionalType, ScalarType, Type, join
 
@@ -96,7 +96,7 @@ class _Merger:
         for v in vals:
             if isinstance(v, Poison):
                 return v
-        vals = [self._narrowed(e, v) for e, v in zip(self.incoming, vals)]
+        vals = [_as_choice(self._narrowed(e, v), name) for e, v in zip(self.incoming, vals)]
         if any(isinstance(v, Choice) for v in vals):
             return self._choice(vals, name)
         if any(isinstance(v, Unbound) for v in vals):
@@ -337,9 +337,7 @@ class _Merger:
         if (all(isinstance(o, ListObj) for o in objs) and (shared or len({len(o.elems) for o in objs}) > 1)) or (
             any(isinstance(o, RtObj) for o in objs) and all(isinstance(o, ListObj | RtObj) for o in objs)
         ):
-            for e, o in zip(self.incoming, objs):
-                if isinstance(o, ListObj):
-                    widen_list(self.cx, e.state, o, None)
+            self._widen(objs)
             return None
         if type(objs[0]) is not type(objs[-1]) or shared:
             return None
@@ -349,6 +347,20 @@ class _Merger:
             return None
         self.heap[ref.id] = merged_obj
         return ref
+
+    def _widen(self, objs: list[Any], learn_only: bool = False) -> None:
+        """Lists become run-time ones; a loop over known items that fills one with functions is unrolled instead."""
+        lists = [(e.state, o) for e, o in zip(self.incoming, objs) if isinstance(o, ListObj)]
+        try:
+            for state, o in lists:
+                list_type(self.cx, state, o)
+        except NoType as error:
+            if self.unroll is not None and self.unroll not in self.cx.facts.unrolled:
+                self.cx.facts.unrolled.add(self.unroll)
+                raise Restart from None
+            self.cx.refuse("T2C112", f"{error} is stored in a list of run-time length", "store tensors and numbers")
+        for state, o in lists:
+            widen_list(self.cx, state, o, None, learn_only)
 
     def _agree(self, objs: list[RtObj]) -> None:
         """Containers that share a variable must have one C++ type: each takes the joined one where it is made."""
@@ -447,9 +459,7 @@ class _Merger:
         merged = self._object(objs, getattr(objs[0], "kind", "object"))
         if merged is None:
             if any(isinstance(o, ListObj) for o in objs):
-                for e, o in zip(self.incoming, objs):
-                    if isinstance(o, ListObj):
-                        widen_list(self.cx, e.state, o, None, learn_only=True)
+                self._widen(objs, learn_only=True)
                 raise Restart
             if any(isinstance(o, DictObj) for o in objs):
                 for e, o in zip(self.incoming, objs):
@@ -485,7 +495,7 @@ def _inside_of(v: AbsVal) -> list[AbsVal]:
 
 _UNBOUND = Unbound()
 #: More kinds of values than this in one variable are refused.
-MAX_OPTIONS = 8
+MAX_OPTIONS = 16
 
 
 @dataclass
@@ -509,6 +519,13 @@ def _mapped_tag(cx: Context, v: AbsVal, numbers: list[int]) -> Operand:
     for i in reversed(range(len(numbers) - 1)):
         out = cx.host("select", cx.host("eq", v.tag, i), numbers[i], out, type_=INT)
     return out
+
+
+def _as_choice(v: AbsVal, name: str) -> AbsVal:
+    """One of several modules or functions picked by an index, as a choice that can meet others."""
+    if isinstance(v, Iter) and v.kind == "choice":
+        return Choice(v.extra.operand, tuple(Option(None, p) for p in v.parts), name)
+    return v
 
 
 def _part(name: str, t: Tup, i: int) -> str:

@@ -170,6 +170,8 @@ def new_struct(cx: Context, key: Any) -> Ref:
     """A run-time object with no field set yet."""
     name = struct_name(key)
     value = cx.host("struct.new", name, (), type_=StructType(name), label=name.lower())
+    if not isinstance(key, type):
+        cx.unfilled[value.id] = set(cx.facts.structs[key])
     ref = Ref(fresh_id())
     cx.state.heap[ref.id] = RtObj(Rt(value, StructType(name)), ("struct", name))
     return ref

@@ -17,6 +17,7 @@ from torch2cpp.binding.containers import make_run_time, site_of
 from torch2cpp.binding.context import Context, Exit, Restart, Terminated
 from torch2cpp.binding.control import run_path
 from torch2cpp.binding.convert import NoType, describe, from_operand, resolve, to_operand, type_of
+from torch2cpp.binding.growing import check_open
 from torch2cpp.binding.joins import Inside, type_in
 from torch2cpp.binding.values import AbsVal, Bound, Func, Native, Rt, State, Static, Tensor, Tup
 from torch2cpp.hostir.ops import Block, Call, Return
@@ -164,7 +165,9 @@ def _bind(cx: Context, f: Any, name: str, shape: _Shape, types: list[Type], firs
         for path in exits:
             with Inside(cx, path):
                 cx.emit(Return(to_operand(cx, path.value, result), path.span))
-        cx.functions[name] = Function(name, tuple(params), result, body, f.source.span(f.node))
+        bound = Function(name, tuple(params), result, body, f.source.span(f.node))
+        cx.functions[name] = bound
+        check_open(cx)
     finally:
         cx.state, cx.block, cx.frames, cx.labels, cx.path = saved
 

@@ -14,6 +14,7 @@ from torch2cpp.binding import operators
 from torch2cpp.binding.context import Context, Label
 from torch2cpp.binding.control import branch, labelled
 from torch2cpp.binding.convert import describe, from_operand, is_scalar, resolve, type_of
+from torch2cpp.binding.dict_views import snapshot
 from torch2cpp.binding.list_methods import raise_if
 from torch2cpp.binding.sorting import sortable
 from torch2cpp.binding.values import NONE, AbsVal, Host, Iter, ListObj, Rt, ScopeObj, Static, Tensor, Tup
@@ -34,6 +35,7 @@ def reduce_items(
     start: AbsVal = _ZERO,
 ) -> AbsVal:
     """`sum(iterable, start)`, `min(iterable, key=, default=)`, `max`, `any` or `all`, by name."""
+    iterable = snapshot(cx, iterable)
     if kind == "sum":
         return _sum(cx, iterable, start)
     if kind in ("any", "all"):
@@ -131,11 +133,23 @@ def _sum(cx: Context, iterable: AbsVal, start: AbsVal) -> AbsVal:
     whole = isinstance(start, Static) and type(start.value) is int
     if elem in (INT, BOOL) and is_scalar(start) and type_of(cx, start) == INT:
         return _plus(cx, start, cx.scalar("list.sum", items.operand, label="total"))
-    if elem == FLOAT and whole and start.value == 0:
-        return cx.scalar("list.sum", items.operand, label="total")
-    if whole and isinstance(elem, ScalarType):
-        cx.refuse("T2C239", f"sum() of a run-time {items.type} from an int", "start from a float: sum(xs, 0.0)")
-    return _fold_sum(cx, items, start, peel=whole)
+    if not whole:
+        return _fold_sum(cx, items, start)
+    # The sum of nothing is the int itself, whatever the elements are.
+    added = _sum_of_floats if elem == FLOAT and start.value == 0 else _sum_from_int
+    return use(
+        cx, branch(cx, _is_empty(cx, items).operand, lambda: start, lambda: added(cx, items, start), "sum", cx.span)
+    )
+
+
+def _sum_of_floats(cx: Context, rt: Rt, start: AbsVal) -> AbsVal:
+    return cx.scalar("list.sum", rt.operand, label="total")
+
+
+def _sum_from_int(cx: Context, rt: Rt, start: AbsVal) -> AbsVal:
+    """Of a list that is not empty: the first addition comes before the loop, it gives the total its type."""
+    first = operators.binary(cx, "+", start, _element(cx, rt, _ZERO))
+    return _fold_sum(cx, rt, first, begin=1)
 
 
 def _plus(cx: Context, total: AbsVal, item: AbsVal) -> AbsVal:
@@ -145,14 +159,10 @@ def _plus(cx: Context, total: AbsVal, item: AbsVal) -> AbsVal:
     return operators.binary(cx, "+", total, item)
 
 
-def _fold_sum(cx: Context, rt: Rt, start: AbsVal, peel: bool) -> AbsVal:
-    """Adds up in a loop. From an int, the first addition comes before the loop: it gives the total its type."""
-    if peel:
-        text = "sum() of an empty list is the int 0, where a tensor is needed"
-        raise_if(cx, _is_empty(cx, rt).operand, TypeError, lambda: text)
-        start = operators.binary(cx, "+", start, _element(cx, rt, _ZERO))
+def _fold_sum(cx: Context, rt: Rt, start: AbsVal, begin: int = 0) -> AbsVal:
+    """Adds up in a loop."""
     total = _Accumulator(cx, {"total": start})
-    _each(cx, rt, int(peel), lambda x: total.put(total=operators.binary(cx, "+", total["total"], x)))
+    _each(cx, rt, begin, lambda x: total.put(total=operators.binary(cx, "+", total["total"], x)))
     return total["total"]
 
 

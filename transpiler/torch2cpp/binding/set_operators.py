@@ -11,7 +11,8 @@ from torch2cpp.binding.containers import as_list, dict_update, get_item, new_dic
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.control import branch
 from torch2cpp.binding.convert import NoType, describe, resolve, to_operand
-from torch2cpp.binding.dict_methods import SET, members_in_order
+from torch2cpp.binding.dict_methods import SET, members_in_order, set_add
+from torch2cpp.binding.dict_views import is_view, snapshot
 from torch2cpp.binding.literal_sets import LiteralSet, make_run_time_set, make_set
 from torch2cpp.binding.values import NONE, AbsVal, DictObj, Rt, Static, Tup
 from torch2cpp.hostir.types import DictType, SetType
@@ -39,6 +40,7 @@ def is_dict(o: AbsVal) -> bool:
 
 def set_binary(cx: Context, sign: str, a: AbsVal, b: AbsVal) -> AbsVal | None:
     """`a <sign> b` of two sets, or `a | b` of two dicts; None when they are not."""
+    a, b = _as_set(cx, a, "left"), _as_set(cx, b, "right")
     x, y = resolve(cx, a), resolve(cx, b)
     if sign == "|" and is_dict(x) and is_dict(y):
         out = new_dict(cx, [], cx.site(None))
@@ -57,6 +59,18 @@ def set_binary(cx: Context, sign: str, a: AbsVal, b: AbsVal) -> AbsVal | None:
     with cx.at("right"):
         only_right = SET["difference"](cx, right, [left], {})
     return SET["union"](cx, only_left, [only_right], {})
+
+
+def _as_set(cx: Context, v: AbsVal, side: str) -> AbsVal:
+    """`keys()` and `items()` are like sets to operators."""
+    from torch2cpp.binding.comprehensions import consume
+
+    if not is_view(v, "keys", "items"):
+        return v
+    site = (cx.site(None), "as_set", side)
+    out = new_set(cx, [], site)
+    consume(cx, snapshot(cx, v), lambda x: set_add(cx, out, x), site)
+    return out
 
 
 def _run_time(cx: Context, o: AbsVal) -> AbsVal:
@@ -107,6 +121,7 @@ def _discard_where(cx: Context, old: AbsVal, members: AbsVal, other: AbsVal, ins
 
 def set_compare(cx: Context, sign: str, a: AbsVal, b: AbsVal) -> AbsVal | None:
     """Equality of sets and dicts, order of known sets; None when they are not."""
+    a, b = _as_set(cx, a, "left"), _as_set(cx, b, "right")
     x, y = resolve(cx, a), resolve(cx, b)
     sets, dicts = is_set(x) and is_set(y), is_dict(x) and is_dict(y)
     if not sets and not dicts:

@@ -9,6 +9,7 @@ from torch2cpp.binding import operators
 from torch2cpp.binding.containers import new_list, run_time, slice_operands
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.convert import describe, resolve
+from torch2cpp.binding.dict_views import snapshot
 from torch2cpp.binding.list_methods import index_of
 from torch2cpp.binding.values import AbsVal, Host, Iter, ListObj, Native, Rt, Static
 from torch2cpp.hostir.ops import Operand
@@ -194,6 +195,7 @@ def _join(cx: Context, s: Text, iterable: AbsVal) -> AbsVal:
     from torch2cpp.binding.iteration import known_items
     from torch2cpp.binding.strings import concatenated
 
+    iterable = snapshot(cx, iterable)
     o = resolve(cx, iterable)
     if isinstance(o, Iter) and o.kind in ("generator", "filter", "map"):
         o = resolve(cx, collect(cx, iterable))

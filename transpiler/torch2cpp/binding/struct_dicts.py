@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.convert import describe, from_operand, to_operand
-from torch2cpp.binding.values import NONE, AbsVal, Iter, Native, Rt, Static, Tup
+from torch2cpp.binding.values import NONE, AbsVal, Iter, Native, Rt, Static
 from torch2cpp.hostir.types import StructType, Type
 
 
@@ -16,6 +16,17 @@ def is_dict(cx: Context, o: Rt) -> bool:
 def _fields(cx: Context, o: Rt) -> dict[str, Type]:
     assert isinstance(o.type, StructType)
     return cx.facts.structs[cx.struct_key(o.type.name)]
+
+
+def keys(cx: Context, o: Rt) -> list[str]:
+    """The keys, in order. Refuses where they are asked for before all of them are set."""
+    if cx.unfilled.get(o.operand.id):
+        cx.refuse(
+            "T2C161",
+            "the keys of a dict are asked for while it is being filled, before it goes into a container",
+            "give the dict all its keys where it is made",
+        )
+    return list(_fields(cx, o))
 
 
 def get_item(cx: Context, o: Rt, key: AbsVal) -> AbsVal:
@@ -38,29 +49,28 @@ def set_item(cx: Context, o: Rt, key: AbsVal, value: AbsVal) -> None:
     if not isinstance(key, Static) or not isinstance(key.value, str):
         cx.refuse("T2C161", f"a dict with known keys gets the key {describe(cx, key)}", "use a constant key")
     assert isinstance(o.type, StructType)
+    if key.value not in _fields(cx, o):
+        cx.refuse(
+            "T2C161",
+            f"the key {key.value!r} is added to a dict that is kept in a container",
+            "give the dict all its keys where it is made",
+        )
+    cx.unfilled.get(o.operand.id, set()).discard(key.value)
     t = widen_field(cx, cx.struct_key(o.type.name), key.value, value)
     cx.effect("struct.set", o.operand, key.value, to_operand(cx, value, t))
 
 
 def method(cx: Context, o: Rt, name: str) -> Native | None:
     """The reading methods of dict."""
-    keys = list(_fields(cx, o))
-
-    def value_of(c: Context, k: str) -> AbsVal:
-        return get_item(c, o, Static(k))
 
     def get(c: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
-        if isinstance(args[0], Static) and args[0].value not in keys:
+        if isinstance(args[0], Static) and args[0].value not in keys(c, o):
             return args[1] if len(args) > 1 else NONE
         return get_item(c, o, args[0])
 
     match name:
         case "get":
             return Native(name, get)
-        case "keys":
-            return Native(name, lambda c, a, k: Iter("list", tuple(map(Static, keys))))
-        case "values":
-            return Native(name, lambda c, a, k: Iter("list", tuple(value_of(c, x) for x in keys)))
-        case "items":
-            return Native(name, lambda c, a, k: Iter("list", tuple(Tup((Static(x), value_of(c, x))) for x in keys)))
+        case "keys" | "values" | "items":
+            return Native(name, lambda c, a, k: Iter("dict_view", (o,), name))
     return None
