@@ -15,6 +15,9 @@
 
 namespace torch2cpp::compiled {
 
+// As many dimensions as ATen's own operators take.
+inline constexpr size_t kMaxRank = 64;
+
 // How often compiled code gave way to the `aten` form in this process.
 inline std::atomic<int64_t> fallbacks{0};
 
@@ -34,6 +37,22 @@ inline const int64_t* sizes(const torch::stable::Tensor& tensor, int32_t dtype, 
   }
   check(aoti_torch_get_sizes(tensor.get(), &out));
   return rank == 0 ? kNone.data() : out;
+}
+
+// A contiguous tensor without values.
+inline torch::stable::Tensor empty(const int64_t* sizes, int64_t rank, int32_t dtype) {
+  std::array<int64_t, kMaxRank> strides{};
+  int64_t stride = 1;
+  for (int64_t i = rank - 1; i >= 0; --i) {
+    strides[static_cast<size_t>(i)] = stride;
+    stride *= sizes[i] > 1 ? sizes[i] : 1;
+  }
+  AtenTensorHandle out = nullptr;
+  check(aoti_torch_empty_strided(rank, sizes, strides.data(), dtype, aoti_torch_device_type_cpu(), -1, &out));
+  return torch::stable::Tensor(out);
+}
+inline torch::stable::Tensor empty(std::initializer_list<int64_t> sizes, int32_t dtype) {
+  return empty(sizes.begin(), static_cast<int64_t>(sizes.size()), dtype);
 }
 
 // A new handle to a tensor with the strides the code was compiled for: the same storage where it has
@@ -60,6 +79,24 @@ inline AtenTensorHandle input(const torch::stable::Tensor& tensor, const int64_t
   const torch::stable::Tensor copy(out);
   check(aoti_torch_copy_(copy.get(), tensor.get(), 0));
   check(aoti_torch_new_tensor_handle(copy.get(), &out));
+  return out;
+}
+
+// The tensor itself where it is contiguous, otherwise a copy that is.
+inline torch::stable::Tensor contiguous(const torch::stable::Tensor& tensor) {
+  bool already = false;
+  check(aoti_torch_is_contiguous(tensor.get(), &already));
+  if (already) {
+    return tensor;
+  }
+  int32_t dtype = 0;
+  int64_t rank = 0;
+  int64_t* sizes = nullptr;
+  check(aoti_torch_get_dtype(tensor.get(), &dtype));
+  check(aoti_torch_get_dim(tensor.get(), &rank));
+  check(aoti_torch_get_sizes(tensor.get(), &sizes));
+  torch::stable::Tensor out = empty(sizes, rank, dtype);
+  check(aoti_torch_copy_(out.get(), tensor.get(), 0));
   return out;
 }
 

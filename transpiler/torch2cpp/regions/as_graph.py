@@ -35,19 +35,20 @@ def slot_names(region: Region) -> dict[str, str]:
     return {weight.name: f"w{i}" for i, weight in enumerate(region.weights())}
 
 
-def as_graph(region: Region, weights: Mapping[str, torch.Tensor]) -> fx.GraphModule:
+def as_graph(region: Region, weights: Mapping[str, torch.Tensor], lifted: bool = False) -> fx.GraphModule:
     """The region as a graph module: parameters become placeholders, weights become buffers `w0`, `w1`, ...
 
-    It returns a tuple with one item per result. Raises KeyError for a host operation that a graph
+    With `lifted` the weights are placeholders too, after the parameters. It returns a tuple with one item per result. Raises KeyError for a host operation that a graph
     cannot hold; the message is the operation's name.
     """
     slots = slot_names(region)
     root = torch.nn.Module()
     for name, slot in slots.items():
-        root.register_buffer(slot, weights[name])
+        if not lifted:
+            root.register_buffer(slot, weights[name])
     graph = fx.Graph()
     env: dict[Value, fx.Node] = {p: graph.placeholder(f"p{i}") for i, p in enumerate(region.params)}
-    buffers = {name: graph.get_attr(slot) for name, slot in slots.items()}
+    buffers = {name: graph.placeholder(slot) if lifted else graph.get_attr(slot) for name, slot in slots.items()}
 
     def leaf(x: Any) -> Any:
         if isinstance(x, Value):

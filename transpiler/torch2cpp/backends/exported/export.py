@@ -74,18 +74,27 @@ def pick_example(region: Region, samples: Sequence[Sample]) -> Sample:
     return found
 
 
-def export(region: Region, weights: Mapping[str, torch.Tensor], example: Sample) -> torch.export.ExportedProgram:
-    """Exports with `Dim.DYNAMIC`, which refuses where `Dim.AUTO` would bake a size in. Raises NotExportable."""
+def export(
+    region: Region, weights: Mapping[str, torch.Tensor], example: Sample, lifted: bool = False
+) -> torch.export.ExportedProgram:
+    """Exports with `Dim.DYNAMIC`, which refuses where `Dim.AUTO` would bake a size in. Raises NotExportable.
+
+    With `lifted` the weights are inputs after the parameters, so that nothing is computed from their values.
+    """
     for op in region.body:
         if isinstance(op, HostOp) and op.name not in GRAPH_OPS:
             raise NotExportable(f"host operation {op.name} inside the region")
     # Weights come contiguous from the file, whatever they were in Python.
-    graph = as_graph(region, {w.name: weights[w.name].detach().contiguous() for w in region.weights()})
-    shapes = tuple(
+    held = {w.name: weights[w.name].detach().contiguous() for w in region.weights()}
+    graph = as_graph(region, held, lifted)
+    shapes: tuple[dict[int, Any], ...] = tuple(
         {dim: torch.export.Dim.DYNAMIC for dim, size in enumerate(p.type.dims) if size is None}
         for p in region.params
         if isinstance(p.type, TensorType)
     )
+    if lifted:
+        example = (*example, *held.values())
+        shapes = (*shapes, *({} for _ in held))
     try:
         with quiet(), torch.no_grad():
             return torch.export.export(graph, example, dynamic_shapes=shapes, strict=False)

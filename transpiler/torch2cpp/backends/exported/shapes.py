@@ -6,6 +6,7 @@ generated code does not check them, so the region's class does, on every call.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -54,16 +55,14 @@ def shape_env(program: torch.export.ExportedProgram) -> Any:
     return None
 
 
-def requirements(program: torch.export.ExportedProgram) -> Requirements:
-    """Reads them off the exported program; call it after Inductor has added its own guards."""
+def requirements(program: torch.export.ExportedProgram, inputs_counted: int | None = None) -> Requirements:
+    """Reads them off the exported program; call it after Inductor has added its own guards.
+
+    `inputs_counted`: how many inputs are the region's parameters, where weights follow them.
+    """
     env = shape_env(program)
-    tensors = _inputs(program)
-    symbols: dict[sympy.Symbol, tuple[int, int]] = {}
-    for i, tensor in enumerate(tensors):
-        for d, size in enumerate(tensor.shape):
-            expr = _expr(size, env)
-            if isinstance(expr, sympy.Symbol):
-                symbols.setdefault(expr, (i, d))
+    tensors = _inputs(program)[:inputs_counted]
+    symbols = _places(tensors, env)
     inputs = []
     for tensor in tensors:
         sizes = tuple(cpp(_expr(s, env), symbols) for s in tensor.shape)
@@ -72,6 +71,32 @@ def requirements(program: torch.export.ExportedProgram) -> Requirements:
     conditions = () if env is None else tuple(dict.fromkeys(_conditions(env, symbols)))
     places = tuple((str(s), i, d) for s, (i, d) in symbols.items())
     return Requirements(tuple(inputs), places, conditions)
+
+
+def result_sizes(program: torch.export.ExportedProgram, inputs_counted: int) -> list[tuple[str, ...] | None]:
+    """The sizes of each result as C++ expressions over the symbols; None where values decide them."""
+    env = shape_env(program)
+    symbols = _places(_inputs(program)[:inputs_counted], env)
+    values = {n.name: n.meta.get("val") for n in program.graph.nodes}
+    out: list[tuple[str, ...] | None] = []
+    for name in program.graph_signature.user_outputs:
+        value = values.get(str(name))
+        try:
+            out.append(tuple(cpp(_expr(s, env), symbols) for s in value.shape) if value is not None else None)
+        except NotExportable:
+            out.append(None)
+    return out
+
+
+def _places(tensors: Sequence[torch.Tensor], env: Any) -> dict[sympy.Symbol, tuple[int, int]]:
+    """Input and dimension from which each symbol is read."""
+    out: dict[sympy.Symbol, tuple[int, int]] = {}
+    for i, tensor in enumerate(tensors):
+        for d, size in enumerate(tensor.shape):
+            expr = _expr(size, env)
+            if isinstance(expr, sympy.Symbol):
+                out.setdefault(expr, (i, d))
+    return out
 
 
 def _inputs(program: torch.export.ExportedProgram) -> list[torch.Tensor]:
