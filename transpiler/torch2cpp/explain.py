@@ -93,7 +93,7 @@ def _predicates(region: Region, program: Program) -> Iterator[str]:
         for op in walk(function.body):
             if isinstance(op, HostOp) and op.result is not None:
                 made[op.result] = op
-            elif isinstance(op, RegionCall) and op.region == region.name:
+            elif isinstance(op, RegionCall) and region.name in op.regions:
                 handed |= dict(zip(op.results, region.results))
         for op in walk(function.body):
             if isinstance(op, If):

@@ -340,8 +340,30 @@ def test_regions():
         assert [p.rule for p in find_problems(region_program(body, results))] == rules
 
 
+def indexed_program(second, index):
+    b = Builder()
+    x = b.param("x", tensor(3))
+    b.add(RegionCall((out := b.value(tensor(3), "y"),), "r", (x,), b.span(), ("r", "s"), index))
+    b.return_(out)
+    program = b.program(tensor(3))
+    for name, type_ in (("r", tensor(3)), ("s", second)):
+        inner = b.value(type_, "x")
+        op = TensorOp((b.value(type_, "y"),), aten.relu.default, (inner,), {}, b.span())
+        program.regions[name] = Region(name, (inner,), (op,), op.results, b.span())
+    return program
+
+
+def test_instances_called_by_index():
+    assert find_problems(indexed_program(tensor(3), 0)) == []
+    for second, index in ((tensor(4), 0), (tensor(3), 0.5), (tensor(3), None)):
+        assert [p.rule for p in find_problems(indexed_program(second, index))] == ["V023"]
+    lost = indexed_program(tensor(3), 0)
+    del lost.regions["s"]
+    assert [p.rule for p in find_problems(lost)] == ["V012"]
+
+
 def test_every_rule_has_a_failing_program():
-    assert {rule for rule, _ in BROKEN} | {"V016"} == set(RULES)
+    assert {rule for rule, _ in BROKEN} | {"V016", "V023"} == set(RULES)
 
 
 def test_problems_stand_under_their_lines():

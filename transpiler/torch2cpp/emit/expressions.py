@@ -188,6 +188,8 @@ class Expressions:
             case RegionCall():
                 params = self.program.regions[op.region].params
                 args = [self.typed(a, p.type) for a, p in zip(op.args, params)]
+                if op.instances:
+                    args.insert(0, self.operand(op.index))
                 return call(f"regions_->{self.region_method(op.region)}", *args)
             case Call():
                 function = self.program.functions[op.function]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 from typing import final
 
 from torch2cpp.emit.cpp_types import CppTypes
 from torch2cpp.emit.names import Scope, class_identifier, identifier
-from torch2cpp.hostir.ops import Cell
+from torch2cpp.hostir.ops import Cell, RegionCall, walk
 from torch2cpp.hostir.program import Program, Region
 
 
@@ -22,8 +23,10 @@ class Layout:
     types: CppTypes
     #: Entries and private functions, by their name in the program.
     methods: dict[str, str]
-    #: Methods of Regions, by region.
+    #: Methods of Regions, by region; of several that are called by index, the first.
     regions: dict[str, str]
+    #: For a region that is called by index, all that are.
+    instances: dict[str, tuple[str, ...]]
     #: Structs of regions with several results, and their fields in order.
     region_structs: dict[str, str]
     region_fields: dict[str, tuple[str, ...]]
@@ -42,14 +45,23 @@ def lay_out(program: Program) -> Layout:
     members = Scope({class_name, "reset", "regions_", "state_", "weights", "set_threads"})
     methods = {name: members.fresh(name) for name in (*program.entries, *program.functions)}
     region_scope = Scope({"Regions", "weight", "weights_"})
-    regions = {name: region_scope.fresh(name) for name in program.regions}
-    several = {name: r for name, r in program.regions.items() if len(r.results) > 1}
+    instances = indexed_regions(program)
+    called = [name for name in program.regions if name not in {n for names in instances.values() for n in names[1:]}]
+    regions = {name: region_scope.fresh(name) for name in called}
+    several = {name: r for name, r in program.regions.items() if len(r.results) > 1 and name in regions}
     struct_scope = Scope(taken | {r.cpp_name for r in types.structs})
     structs = {name: struct_scope.fresh(f"{class_identifier(name)}Out") for name in several}
     fields = {name: _fields(region) for name, region in several.items()}
     cell_scope = Scope()
     cells = {cell: cell_scope.fresh(cell.name.replace(".", "_")) for cell in program.cells if cell.scope == "state"}
-    return Layout(program, namespace, class_name, types, methods, regions, structs, fields, cells)
+    return Layout(program, namespace, class_name, types, methods, regions, instances, structs, fields, cells)
+
+
+def indexed_regions(program: Program) -> dict[str, tuple[str, ...]]:
+    """The regions of every call by index, by the first of them."""
+    functions = chain(program.entries.values(), program.functions.values())
+    calls = (op for f in functions for op in walk(f.body) if isinstance(op, RegionCall))
+    return {op.region: op.instances for op in calls if op.instances}
 
 
 def _fields(region: Region) -> tuple[str, ...]:

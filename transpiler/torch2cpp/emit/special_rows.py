@@ -116,6 +116,7 @@ SPECIAL: dict[str, Callable[[Expressions, HostOp], Expr]] = {
     "struct.set": _struct_set,
     "optional.some": _optional_some,
     "optional.none": _optional_none,
+    "undefined": _optional_none,
     "optional.is_none": _is_none,
     "optional.get": _optional_get,
     "optional.cast": _optional_cast,

@@ -170,6 +170,10 @@ _row("repr", repr, "repr", "reads", STR)
 _row("round", _checked(round), "round", "raises", INT)
 _row("round_digits", _checked(round), "round", "raises", lambda x, n: x)
 
+#: A member of an enum by its position, and back. The result type of the first comes from its result value.
+_row("enum.member", lambda i: i, "{0}", "pure", lambda i: None)
+_row("enum.position", lambda i: i, "{0}", "pure", INT)
+
 # math.*
 for _name in ("sqrt", "exp", "log", "log2", "log10", "log1p", "expm1", "sin", "cos", "tan", "asin", "acos",
               "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "fabs", "radians", "degrees", "erf",

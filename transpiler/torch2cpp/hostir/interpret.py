@@ -287,9 +287,15 @@ class Interpreter:
 
     def _region_call(self, op: RegionCall, frame: _Frame) -> None:
         args = tuple(self._eval(a, frame) for a in op.args)
+        name = op.region
+        if op.instances:
+            index = self._eval(op.index, frame)
+            if not 0 <= index < len(op.instances):
+                raise IrFault(f"there is no instance {index} of region {op.region}")
+            name = op.instances[index]
         if self._capture:
-            self._keep(op.region, args)
-        self._define(frame, op.results, self.run_region(self.program.regions[op.region], args), op)
+            self._keep(name, args)
+        self._define(frame, op.results, self.run_region(self.program.regions[name], args), op)
 
     def run_region(self, region: Region, args: Sequence[Any]) -> tuple[Any, ...]:
         """Runs one region eagerly on its inputs; one value per result."""

@@ -243,12 +243,24 @@ class Call:
 @final
 @dataclass(eq=False, slots=True)
 class RegionCall:
-    """Runs a region; made by region formation."""
+    """Runs a region; made by region formation.
+
+    With `instances` it runs the one of them at `index`: regions that are equal but for their weights,
+    `region` the first of them.
+    """
 
     results: tuple[Value, ...]
     region: str
     args: tuple[Operand, ...]
     span: Span
+    instances: tuple[str, ...] = ()
+    #: An int operand where there are instances.
+    index: Operand = None
+
+    @property
+    def regions(self) -> tuple[str, ...]:
+        """All regions it may run."""
+        return self.instances or (self.region,)
 
 
 @final
@@ -317,8 +329,10 @@ def operands(op: Op) -> tuple[Operand, ...]:
     match op:
         case TensorOp():
             return (op.args, op.kwargs)
-        case HostOp() | Call() | RegionCall():
+        case HostOp() | Call():
             return op.args
+        case RegionCall():
+            return (*op.args, op.index) if op.instances else op.args
         case If():
             return (op.cond,)
         case Loop():

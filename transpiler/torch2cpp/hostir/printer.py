@@ -224,7 +224,8 @@ class _Listing:
             case Call():
                 return self.assigned(op.results, f"call {op.function}({self.shown(op.args)})")
             case RegionCall():
-                return self.assigned(op.results, f"region {op.region}({self.shown(op.args)})")
+                chosen = f" .. {op.instances[-1]}[{self.show(op.index)}]" if op.instances else ""
+                return self.assigned(op.results, f"region {op.region}{chosen}({self.shown(op.args)})")
             case Load():
                 return self.assigned((op.result,), f"load {_cell(op.cell)}")
             case Store():

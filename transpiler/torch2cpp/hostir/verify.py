@@ -70,6 +70,7 @@ RULES = {
     "V020": "a handler takes the message, a string, or nothing",
     "V021": "no two values have the same id",
     "V022": "the labels of scopes are unique in their function",
+    "V023": "the instances of an indexed region call take and give the same, the first one names the region",
 }
 
 
@@ -325,15 +326,26 @@ class _Checker:
         self.expect(fits(actual, weight.type), "V017", f"{weight.name} is {actual}, not {weight.type}", op)
 
     def region_call(self, op: RegionCall) -> None:
-        region = self.program.regions.get(op.region)
-        if region is None:
-            self.report("V012", f"no region {op.region}", op)
+        missing = [name for name in op.regions if name not in self.program.regions]
+        if missing:
+            self.report("V012", f"no region {', '.join(missing)}", op)
             return
+        region = self.program.regions[op.region]
+        if op.instances:
+            self.instances(op, region)
         self.handed_on(op.args, region.params, "V012", "operands", op)
         if len(op.results) != len(region.results):
             self.report("V012", f"{len(op.results)} names for {len(region.results)} results", op)
             return
         self.handed_on(region.results, op.results, "V012", "results", op)
+
+    def instances(self, op: RegionCall, first: Region) -> None:
+        self.expect(op.instances[0] == op.region, "V023", f"the first instance is not {op.region}", op)
+        self.expect(operand_type(op.index) == INT, "V023", f"the index is {operand_type(op.index)}", op)
+        for name in op.instances[1:]:
+            other = self.program.regions[name]
+            same = _border(other) == _border(first) and other.aliasing == first.aliasing
+            self.expect(same, "V023", f"{name} differs from {op.region}", op)
 
     def call(self, op: Call) -> None:
         function = self.program.functions.get(op.function)
@@ -345,6 +357,11 @@ class _Checker:
         if len(op.results) == 1:
             given, want = function.result, op.results[0].type
             self.expect(fits(given, want), "V006", f"the result is {given}, not {want}", op)
+
+
+def _border(region: Region) -> tuple[list[Type], list[Type]]:
+    """The types of what a region takes and gives."""
+    return [operand_type(p) for p in region.params], [operand_type(r) for r in region.results]
 
 
 def _fits_operand(tree: Operand, want: Type) -> bool:

@@ -14,7 +14,9 @@ from torch2cpp.passes.form_regions import form_regions
 from torch2cpp.passes.forward_copies import forward_copies
 from torch2cpp.passes.hoist_invariants import hoist_invariants
 from torch2cpp.passes.inline_scopes import inline_scopes
+from torch2cpp.passes.match_results import match_results
 from torch2cpp.passes.merge_branches import merge_branches
+from torch2cpp.passes.roll_loops import roll_loops
 from torch2cpp.passes.share_values import share_values
 from torch2cpp.passes.simplify import simplify
 
@@ -49,6 +51,9 @@ PASSES: tuple[Pass, ...] = (
     Pass("hoist_invariants", "heavy tensor work that every iteration repeats leaves the loop", "before",
          hoist_invariants),
     Pass("reorder", "host statements between tensor operations do not split a region", "reorder", lambda p: p),
+    # Over regions, and before what only prints differently.
+    Pass("match_results", "regions that differ only in what they hand out become equal", "after", match_results),
+    Pass("roll_loops", "equal iterations over modules become a loop over region instances", "after", roll_loops),
 )  # fmt: skip
 
 #: Every pass by name: the default choice.

@@ -57,8 +57,10 @@ def with_operands(op: Op, change: Callable[[Operand], Operand]) -> Op:
     match op:
         case TensorOp():
             return replace(op, args=change(op.args), kwargs=change(op.kwargs))
-        case HostOp() | Call() | RegionCall():
+        case HostOp() | Call():
             return replace(op, args=change(op.args))
+        case RegionCall():
+            return replace(op, args=change(op.args), index=change(op.index) if op.instances else None)
         case If():
             return replace(op, cond=change(op.cond))
         case Loop():

@@ -66,8 +66,11 @@ def share(regions: Iterable[Region]) -> Sharing:
     return Sharing(tuple(by_key.values()), instances)
 
 
-def structural_key(region: Region) -> str:
-    """Text that is equal for two regions exactly when one compiled form serves both."""
+def structural_key(region: Region, results_too: bool = True) -> str:
+    """Text that is equal for two regions exactly when one compiled form serves both.
+
+    Without `results_too`, what they hand out may differ.
+    """
     values: dict[Value, str] = {}
     slots: dict[str, str] = {}
 
@@ -105,7 +108,8 @@ def structural_key(region: Region) -> str:
         fresh = [r for r in results(op) if r not in values]
         again = ",".join(values[r] for r in results(op) if r in values)
         lines.append(f"{define(fresh)};{again}={called}")
-    lines.append("return " + ",".join(values[r] for r in region.results))
+    if results_too:
+        lines.append("return " + ",".join(values[r] for r in region.results))
     lines.append(f"aliasing={region.aliasing}")
     return "\n".join(lines)
 
