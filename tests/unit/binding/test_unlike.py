@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -150,3 +150,45 @@ def test_none_repeated_and_then_replaced() -> None:
         return slots, [s is None for s in slots], grid, slots[1:], slots + slots
 
     assert_like_python(f, (3, torch.ones(2)), (0, torch.ones(2)), (1, torch.ones(2)))
+
+
+class Peak(NamedTuple):
+    at: int
+    value: float
+    note: str | None = None
+
+    @property
+    def doubled(self) -> float:
+        return self.value * 2
+
+    def later(self, n: int) -> Peak:
+        return self._replace(at=self.at + n)
+
+
+def test_named_tuples_out_of_lists() -> None:
+    def f(xs: list[float]) -> Any:
+        peaks = []
+        for i, x in enumerate(xs):
+            if x > 0:
+                peaks.append(Peak(i, x))
+        best = max(peaks, key=lambda p: p.value) if peaks else Peak(0, 0.0, "none")
+        return peaks, best, best.doubled, best.later(3), [p.doubled for p in peaks]
+
+    assert_like_python(f, ([1.0, -2.0, 3.0],), ([],))
+
+
+def test_items_of_what_may_be_none() -> None:
+    def f(xs: list[float]) -> Any:
+        done, current = [], None
+        for i, x in enumerate(xs):
+            if x > 0 and current is None:
+                current = {"start": i, "end": i, "total": 0.0}
+            if x <= 0 and current is not None:
+                done.append(current)
+                current = None
+            elif current is not None:
+                current["end"] = i
+                current["total"] += x
+        return done, current
+
+    assert_like_python(f, ([1.0, 2.0, -2.0, 3.0],), ([],), ([-1.0],), ([1.0, -1.0],))

@@ -9,6 +9,7 @@ import torch
 from torch2cpp.binding import (  # registers the others
     builtin_conversions,
     builtin_iterables,
+    builtin_iterators,
     builtin_math,
     dataclass_methods,
     messages,
@@ -329,6 +330,6 @@ def _sorted(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVa
 
 
 __all__ = [
-    "builtin_conversions", "builtin_handler", "builtin_iterables", "builtin_math", "dataclass_methods",
-    "messages", "python_functions",
+    "builtin_conversions", "builtin_handler", "builtin_iterables", "builtin_iterators", "builtin_math",
+    "dataclass_methods", "messages", "python_functions",
 ]  # fmt: skip

@@ -7,15 +7,21 @@ tag, works on the one option that is there, and joins the results, which mostly 
 
 from __future__ import annotations
 
+import enum
 import functools
 from collections.abc import Callable
+from types import NoneType
 from typing import Any, Concatenate, ParamSpec
+
+import torch
 
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.control import branch
 from torch2cpp.binding.convert import from_operand
-from torch2cpp.binding.values import AbsVal, Choice, Unbound
-from torch2cpp.hostir.types import OptionalType
+from torch2cpp.binding.values import AbsVal, Choice, Host, Static, Unbound
+from torch2cpp.diagnostics import Refused
+from torch2cpp.hostir.ops import Operand, Value
+from torch2cpp.hostir.types import FLOAT, INT, OptionalType, ScalarType
 
 P = ParamSpec("P")
 
@@ -44,6 +50,10 @@ def distribute(cx: Context, choice: Choice, f: Callable[[AbsVal], AbsVal]) -> Ab
     if known is not None:
         return f(option_value(cx, choice, known))
 
+    out = _of_constants(cx, choice, f)
+    if out is not None:
+        return out
+
     def step(i: int) -> AbsVal:
         if i == len(choice.options) - 1:
             return _inside(cx, choice, i, f)
@@ -51,6 +61,59 @@ def distribute(cx: Context, choice: Choice, f: Callable[[AbsVal], AbsVal]) -> Ab
         return branch(cx, here, lambda: _inside(cx, choice, i, f), lambda: step(i + 1), choice.name, cx.span)
 
     return step(0)
+
+
+#: Kinds of known values that are looked up rather than branched over.
+_CONSTANTS = (enum.Enum, bool, int, float, str, NoneType, torch.dtype)
+
+
+def _of_constants(cx: Context, choice: Choice, f: Callable[[AbsVal], AbsVal]) -> AbsVal | None:
+    """`f` of a choice between constants, where it gives a bool or number for each and does nothing else."""
+    if any(o.slot is not None or not isinstance(o.static, Static) for o in choice.options):
+        return None
+    if not all(isinstance(o.static.value, _CONSTANTS) for o in choice.options):
+        return None
+    values = []
+    for option in choice.options:
+
+        def run(v: AbsVal = option.static) -> AbsVal:
+            before = dict(cx.state.heap)
+            out = f(v)
+            same = len(before) == len(cx.state.heap) and all(before.get(k) is x for k, x in cx.state.heap.items())
+            return out if same and not cx.block.ops else None
+
+        try:
+            out = cx.probe(run)
+        except Refused:
+            return None
+        if not isinstance(out, Static) or type(out.value) not in (bool, int, float):
+            return None
+        values.append(out.value)
+    if len(set(map(type, values))) != 1:
+        return None
+    if len(set(map(repr, values))) == 1:
+        return Static(values[0])
+    return _looked_up(cx, choice, values)
+
+
+def _looked_up(cx: Context, choice: Choice, values: list[Any]) -> AbsVal:
+    if type(values[0]) is bool:
+        few = sum(values) * 2 <= len(values)
+        wanted = [i for i, v in enumerate(values) if v is few]
+        test: Operand = cx.host("eq", choice.tag, wanted[0], label="is_option")
+        for i in wanted[1:]:
+            test = cx.host("or", test, cx.host("eq", choice.tag, i), label="is_option")
+        return _as_host(test) if few else cx.scalar("not", test)
+    out: Operand = values[-1]
+    kind = INT if type(values[0]) is int else FLOAT
+    for i in reversed(range(len(values) - 1)):
+        out = cx.host("select", cx.host("eq", choice.tag, i), values[i], out, type_=kind, label=choice.name)
+    return _as_host(out)
+
+
+def _as_host(operand: Operand) -> Host:
+    assert isinstance(operand, Value) and isinstance(operand.type, ScalarType)
+    return Host(operand.type, operand)
 
 
 def _inside(cx: Context, choice: Choice, index: int, f: Callable[[AbsVal], AbsVal]) -> AbsVal:

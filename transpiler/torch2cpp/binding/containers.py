@@ -564,6 +564,9 @@ def missing_key(cx: Context, key: AbsVal) -> NoReturn:
 def set_item(cx: Context, obj: AbsVal, index: AbsVal, value: AbsVal) -> None:
     """`obj[index] = value`"""
     o = resolve(cx, obj)
+    if isinstance(o, Rt) and isinstance(o.type, OptionalType):
+        obj = held_or_raise(cx, o, TypeError, "'NoneType' object does not support item assignment")
+        o = resolve(cx, obj)
     t = operators.tensor_of(cx, o)
     if t is not None:
         indexing.set_item(cx, t, index, value)
@@ -710,6 +713,9 @@ def dict_update(cx: Context, target: AbsVal, other: AbsVal) -> None:
 def delete_item(cx: Context, obj: AbsVal, index: AbsVal) -> None:
     """`del obj[index]`"""
     o = resolve(cx, obj)
+    if isinstance(o, Rt) and isinstance(o.type, OptionalType):
+        obj = held_or_raise(cx, o, TypeError, "'NoneType' object does not support item deletion")
+        o = resolve(cx, obj)
     match o:
         case ListObj() if isinstance(index, Static):
             elems = list(o.elems)

@@ -46,6 +46,8 @@ class Facts:
     hints: dict[Any, tuple[int, ...]] = field(default_factory=dict)
     #: User classes (or places of dict displays) whose objects are run-time structs -> field types.
     structs: dict[Any, dict[str, Type]] = field(default_factory=dict)
+    #: NamedTuple classes that are in types of the run time, by name.
+    named_tuples: dict[str, type] = field(default_factory=dict)
     #: Place of a dict display -> the place whose struct its dicts share.
     same_dicts: dict[Any, Any] = field(default_factory=dict)
     #: Functions that became IR functions (recursion): name -> parameter types, name -> result type.
@@ -108,6 +110,10 @@ class Frame:
     handling: Any = None
     #: The definition being interpreted.
     node: Any = None
+    #: In a generator: what is done with an item that it yields.
+    on_yield: Any = None
+    #: How many `try` and `with` statements are around.
+    guarded: int = 0
 
 
 class Context:
@@ -135,6 +141,8 @@ class Context:
         self.span: Span = NOWHERE
         #: Kind of each source line reached: (file, line) -> {"static", "host", "tensor"}
         self.line_kinds: dict[tuple[str, int], set[str]] = {}
+        #: Whether iterables are only looked at, not consumed.
+        self.peeking = False
         #: Dict with known keys that is being filled -> keys that it does not have yet.
         self.unfilled: dict[int, set[str]] = {}
         #: Loops over a container of a type whose body calls a function: (key, type, function).

@@ -55,6 +55,7 @@ from torch2cpp.hostir.types import (
     TupleType,
     Type,
     UnionType,
+    enum_type,
     join,
     join_or_union,
 )
@@ -120,6 +121,10 @@ def type_of(cx: Context, v: AbsVal) -> Type:
     v = resolve(cx, v)
     match v:
         case Static(value):
+            if cx.storing and isinstance(value, enum.Enum) and not isinstance(value, enum.IntEnum):
+                return enum_type(type(value))
+            if isinstance(value, tuple) and hasattr(value, "_fields"):
+                cx.facts.named_tuples[type(value).__name__] = type(value)
             return static_type(value)
         case Host():
             return v.type
@@ -130,6 +135,7 @@ def type_of(cx: Context, v: AbsVal) -> Type:
         case Tup():
             types = tuple(type_of(cx, e) for e in v.elems)
             if v.cls is not None and v.names and v.cls.__module__ != "torch.return_types":
+                cx.facts.named_tuples[v.cls.__name__] = v.cls
                 return RecordType("namedtuple", v.cls.__name__, tuple(zip(v.names, types)))
             return TupleType(types)
         case ListObj():
@@ -149,17 +155,17 @@ def type_of(cx: Context, v: AbsVal) -> Type:
         case InstanceObj():
             return RecordType("object", v.cls.__name__, tuple((k, type_of(cx, x)) for k, x in v.fields.items()))
         case Choice():
-            return _choice_type(v)
+            return _choice_type(cx, v)
         case Iter() if v.kind == "list":
             return TupleType(tuple(type_of(cx, e) for e in v.parts), "list")
     raise NoType(describe(cx, v))
 
 
-def _choice_type(v: Choice) -> Type:
+def _choice_type(cx: Context, v: Choice) -> Type:
     """The union of a choice's options. Raises NoType if one is static only."""
     members: list[Type] = []
     for option in v.options:
-        t = static_type(option.static.value) if option.slot is None and isinstance(option.static, Static) else None
+        t = type_of(cx, option.static) if option.slot is None and isinstance(option.static, Static) else None
         if option.slot is not None and isinstance(option.slot.type, OptionalType):
             t = option.slot.type.elem
         if t is None:
@@ -249,13 +255,30 @@ def _choice_operand(cx: Context, v: Choice, want: Type) -> Operand:
             return Static(operand)
         return Host(want, operand) if isinstance(want, ScalarType) else Rt(operand, want)
 
+    if isinstance(want, ScalarType) and want.of and all(o.slot is None for o in v.options):
+        return _member_operand(cx, v, want)
     out = distribute(cx, v, convert)
     return out.value if isinstance(out, Static) else out.operand
+
+
+def _member_operand(cx: Context, v: Choice, want: ScalarType) -> Operand:
+    """One of several members of an enum as a run-time value."""
+    at = [want.of.index(o.static.value) for o in v.options]
+    known = cx.state.narrowed.get(v.tag)
+    position: Operand = v.tag if at == list(range(len(at))) else at[-1]
+    if known is not None:
+        position = at[known]
+    elif not isinstance(position, Value):
+        for i in reversed(range(len(at) - 1)):
+            position = cx.host("select", cx.host("eq", v.tag, i), at[i], position, type_=INT, label="position")
+    return cx.host("enum.member", position, type_=want, label="member")
 
 
 def _static_operand(cx: Context, value: Any, want: Type) -> Operand:
     if isinstance(value, torch.Tensor):
         return cx.weight(value).operand
+    if isinstance(want, ScalarType) and want.of:
+        return cx.host("enum.member", want.of.index(value), type_=want, label="member")
     if isinstance(value, enum.IntEnum):
         return int(value)
     if isinstance(value, torch.dtype | torch.device):
@@ -389,6 +412,9 @@ def from_operand(cx: Context, value: Value, t: Type | None = None, example: AbsV
         case TensorType():
             return Tensor(value, meta_from(cx, t, example, site))
         case ScalarType():
+            if t.of:
+                position = cx.host("enum.position", value, label=value.name)
+                return Choice(position, tuple(Option(None, Static(m)) for m in t.of), value.name)
             hints = None
             if t == INT:
                 hints = example.hints if isinstance(example, Host) and example.hints else DEFAULT_HINTS
@@ -428,7 +454,7 @@ def _record(cx: Context, t: RecordType, elems: tuple[AbsVal, ...], site: Any) ->
 
     names = tuple(n for n, _ in t.fields)
     if t.kind == "namedtuple":
-        return Tup(elems, cx.facts_class(t.name) if hasattr(cx, "facts_class") else None, names)
+        return Tup(elems, cx.facts.named_tuples.get(t.name), names)
     ref = Ref(fresh_id())
     cx.state.heap[ref.id] = DictObj(dict(zip(names, elems)), site)
     return ref

@@ -39,14 +39,17 @@ from torch2cpp.hostir.types import (
     NONE as NONE_TYPE,
 )
 from torch2cpp.hostir.types import (
+    DictType,
     ListType,
     OptionalType,
     RecordType,
     ScalarType,
+    SetType,
     StructType,
     TensorType,
     TupleType,
     Type,
+    UnionType,
     join_or_union,
 )
 from torch2cpp.spans import NOWHERE
@@ -217,8 +220,34 @@ def _result_type(cx: Context, exits: list[Exit]) -> Type:
         except NoType:
             cx.refuse("T2C114", f"{describe(cx, path.value)} is returned", "return tensors, numbers and containers",
                       span=path.span)  # fmt: skip
+        if _holds_members(cx, t, set()):
+            cx.refuse("T2C114", f"{describe(cx, path.value)} is returned", "return the names or values of enum members",
+                      span=path.span)  # fmt: skip
         result = t if result is None else join_or_union(result, t)
     return result if result is not None else NONE_TYPE
+
+
+def _holds_members(cx: Context, t: Type, seen: set[Type]) -> bool:
+    """Whether a value of this type has members of an enum in it, which are positions at run time."""
+    match t:
+        case ScalarType():
+            return bool(t.of)
+        case OptionalType() | ListType() | SetType():
+            inner: tuple[Type, ...] = (t.elem,)
+        case DictType():
+            inner = (t.key, t.value)
+        case TupleType():
+            inner = t.elems
+        case RecordType():
+            inner = tuple(x for _, x in t.fields)
+        case UnionType():
+            inner = t.members
+        case StructType() if t not in seen:
+            seen.add(t)
+            inner = tuple(cx.facts.structs[cx.struct_key(t.name)].values())
+        case _:
+            return False
+    return any(_holds_members(cx, x, seen) for x in inner)
 
 
 # Parameters --------------------------------------------------------------------------------------

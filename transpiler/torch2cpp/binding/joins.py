@@ -101,6 +101,8 @@ class _Merger:
             return self._choice(vals, name)
         if any(isinstance(v, Unbound) for v in vals):
             return self._maybe_unbound(vals, name)
+        if any(isinstance(v, Tup) for v in vals):
+            vals = [_as_tup(v) for v in vals]
         if all(isinstance(v, Tup) for v in vals):
             return self._tuples(vals, name)
         if all(isinstance(v, Tensor) or (isinstance(v, Static) and isinstance(v.value, torch.Tensor)) for v in vals):
@@ -526,6 +528,14 @@ def _as_choice(v: AbsVal, name: str) -> AbsVal:
     if isinstance(v, Iter) and v.kind == "choice":
         return Choice(v.extra.operand, tuple(Option(None, p) for p in v.parts), name)
     return v
+
+
+def _as_tup(v: AbsVal) -> AbsVal:
+    """A tuple that is known altogether, as one of known items."""
+    if not isinstance(v, Static) or not isinstance(v.value, tuple) or isinstance(v.value, torch.Size):
+        return v
+    cls = type(v.value) if hasattr(v.value, "_fields") else None
+    return Tup(tuple(map(Static, v.value)), cls, tuple(getattr(v.value, "_fields", ())))
 
 
 def _part(name: str, t: Tup, i: int) -> str:

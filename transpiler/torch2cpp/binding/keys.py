@@ -13,7 +13,8 @@ from torch2cpp.hostir.types import DictType, SetType, Type, join
 def key_operand(cx: Context, o: Rt, key: AbsVal) -> Operand:
     """A key that is looked up: the type of a run-time dict's or set's keys grows to take it."""
     have = o.type.key if isinstance(o.type, DictType) else o.type.elem  # type: ignore[union-attr]
-    wide = join(have, type_of(cx, key))
+    with cx.to_store():
+        wide = join(have, type_of(cx, key))
     if wide is None:
         cx.refuse(
             "T2C111",

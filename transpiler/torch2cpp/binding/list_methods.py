@@ -31,7 +31,7 @@ from torch2cpp.binding.convert import (
 )
 from torch2cpp.binding.growth import learn_type
 from torch2cpp.binding.unlike import common_type
-from torch2cpp.binding.values import NONE, AbsVal, Host, Iter, ListObj, Ref, Rt, Static, Tensor, Tup
+from torch2cpp.binding.values import NONE, AbsVal, Host, ListObj, Ref, Rt, Static, Tensor, Tup
 from torch2cpp.binding.widening import widen_list
 from torch2cpp.hostir.ops import Operand
 from torch2cpp.hostir.types import BOOL, FLOAT, INT, NEVER, ListType, join
@@ -160,12 +160,12 @@ def list_append(cx: Context, ref: AbsVal, value: AbsVal) -> None:
 
 def list_extend(cx: Context, ref: AbsVal, iterable: AbsVal) -> None:
     """`ref.extend(iterable)`"""
-    from torch2cpp.binding.comprehensions import consume
+    from torch2cpp.binding.comprehensions import consume, is_lazy
     from torch2cpp.binding.iteration import known_items
 
     o, source = resolve(cx, ref), resolve(cx, iterable)
     site = (cx.site(None), "extend")
-    if not (isinstance(source, Iter) and source.kind in ("generator", "filter")):
+    if not is_lazy(source):
         items = known_items(cx, iterable)
         if items is not None and isinstance(o, ListObj):
             _rebuilt(cx, ref, o, [*o.elems, *items])
@@ -308,7 +308,8 @@ def _comparable(cx: Context, o: Rt, item: AbsVal, what: str) -> Operand:
     assert isinstance(o.type, ListType)
     elem = o.type.elem
     try:
-        have = type_of(cx, item)
+        with cx.to_store():
+            have = type_of(cx, item)
     except NoType as error:
         cx.refuse("T2C231", f"{what} of {error} in a {o.type}", "look for a value of the list's own type")
     number = (elem == FLOAT and have in (INT, BOOL)) or (elem == INT and have == BOOL)

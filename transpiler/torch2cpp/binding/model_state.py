@@ -7,6 +7,7 @@ this path is known; a cell that is never read that way is no state at all and go
 
 from __future__ import annotations
 
+import enum
 from typing import Any
 
 import torch
@@ -15,7 +16,17 @@ from torch2cpp.binding.context import Context, Restart
 from torch2cpp.binding.convert import NoType, describe, from_operand, static_type, to_operand
 from torch2cpp.binding.values import AbsVal, Host, Ref, Rt, RtObj, Static
 from torch2cpp.hostir.ops import Cell, Load, Store
-from torch2cpp.hostir.types import NEVER, DictType, ListType, OptionalType, TupleType, Type, join, join_or_union
+from torch2cpp.hostir.types import (
+    NEVER,
+    DictType,
+    ListType,
+    OptionalType,
+    TupleType,
+    Type,
+    enum_type,
+    join,
+    join_or_union,
+)
 
 
 class _Absent:
@@ -61,6 +72,8 @@ def runtime_type(value: Any) -> Type:
         if key is None or item is None:
             raise NoType("a dict of unlike values")
         return DictType(key, item)
+    if isinstance(value, enum.Enum) and not isinstance(value, enum.IntEnum):
+        return enum_type(type(value))
     if isinstance(value, tuple) and not hasattr(value, "_fields"):
         return TupleType(tuple(runtime_type(x) for x in value))
     return static_type(value)
@@ -105,8 +118,17 @@ def _cell(cx: Context, obj: Any, name: str) -> Cell:
         fact = cx.facts.containers.get(("state", key))
         if fact is not None and (wide := join(t, fact)) is not None:
             t = wide
-        cx.cells[key] = Cell(_cell_name(cx, obj, name), t, "state", None if initial is ABSENT else initial)
+        cx.cells[key] = Cell(_cell_name(cx, obj, name), t, "state", _as_initial(initial))
     return cx.cells[key]
+
+
+def _as_initial(value: Any) -> Any:
+    """The value of an attribute before the first call, as a cell holds it."""
+    if value is ABSENT:
+        return None
+    if isinstance(value, enum.Enum) and not isinstance(value, enum.IntEnum):
+        return list(type(value)).index(value)
+    return value
 
 
 def store_attribute(cx: Context, obj: Any, name: str, value: AbsVal) -> None:

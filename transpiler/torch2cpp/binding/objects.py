@@ -157,12 +157,14 @@ def _dataclass_init(cx: Context, ref: Ref, cls: Any, args: list[AbsVal], kwargs:
 def make_struct(cx: Context, obj: InstanceObj | DictObj) -> None:
     """Objects of this class (dicts made at this place) must be run-time structs: binding starts again."""
     key = obj.cls if isinstance(obj, InstanceObj) else obj.site
-    have = cx.facts.structs.setdefault(key, {})
+    # A class may refer to itself; the keys of a dict count only when all are known.
+    have = cx.facts.structs.setdefault(key, {}) if isinstance(obj, InstanceObj) else dict(cx.facts.structs.get(key, {}))
     fields = obj.fields if isinstance(obj, InstanceObj) else obj.items
     for name, value in fields.items():
         if isinstance(value, Unbound):
             continue
         _widen(cx, key, have, name, value)
+    cx.facts.structs[key] = have
     raise Restart
 
 

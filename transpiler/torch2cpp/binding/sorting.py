@@ -10,7 +10,7 @@ from torch2cpp.binding.context import Context
 from torch2cpp.binding.convert import describe, resolve
 from torch2cpp.binding.dict_views import is_view, snapshot
 from torch2cpp.binding.list_methods import list_append, make_run_time_list, static_value
-from torch2cpp.binding.values import NONE, AbsVal, Iter, ListObj, Rt, Static, Tup
+from torch2cpp.binding.values import NONE, AbsVal, ListObj, Rt, Static, Tup
 from torch2cpp.hostir.ops import Operand
 from torch2cpp.hostir.types import BOOL, FLOAT, INT, DictType, ListType, ScalarType, SetType, TupleType, Type, UnionType
 
@@ -42,7 +42,7 @@ def _is_none(v: AbsVal) -> bool:
 
 def _new(cx: Context, iterable: AbsVal, o: AbsVal, site: object) -> AbsVal:
     """A new list of the iterable's items."""
-    from torch2cpp.binding.comprehensions import collect
+    from torch2cpp.binding.comprehensions import collect, is_lazy
     from torch2cpp.binding.iteration import known_items
 
     if isinstance(o, Rt) and isinstance(o.type, ListType) and o.type.kind == "list":
@@ -50,7 +50,7 @@ def _new(cx: Context, iterable: AbsVal, o: AbsVal, site: object) -> AbsVal:
     if isinstance(o, Rt) and isinstance(o.type, DictType):
         keys = cx.host("dict.keys", o.operand, type_=ListType(o.type.key), label="keys")
         return run_time(cx, Rt(keys, keys.type), site)
-    if not (isinstance(o, Iter) and o.kind in ("generator", "filter")):
+    if not is_lazy(o):
         items = known_items(cx, iterable)
         if items is not None:
             return new_list(cx, items, site)
@@ -92,7 +92,7 @@ def sortable(t: Type) -> bool:
         return all(map(sortable, t.elems))
     if isinstance(t, UnionType):
         return all(m in (BOOL, INT, FLOAT) for m in t.members)
-    return isinstance(t, ScalarType) and t.kind != "complex"
+    return isinstance(t, ScalarType) and t.kind != "complex" and not t.of
 
 
 def _keys(cx: Context, ref: AbsVal, key: AbsVal) -> Rt:

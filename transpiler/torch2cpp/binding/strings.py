@@ -179,7 +179,7 @@ def printable(t: Type, inside: bool = False) -> bool:
     """Whether the run time has Python's text for values of this type."""
     match t:
         case ScalarType():
-            return True
+            return not t.of
         case ListType():
             return (not inside or t.kind == "list") and printable(t.elem, True)
         case DictType():

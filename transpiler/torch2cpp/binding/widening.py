@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from torch2cpp.binding.context import Context, Restart
-from torch2cpp.binding.convert import static_type, type_of
+from torch2cpp.binding.convert import type_of
 from torch2cpp.binding.unlike import common_type
 from torch2cpp.binding.values import (
     AbsVal,
     DictObj,
     ListObj,
     State,
+    Static,
 )
 from torch2cpp.hostir.types import DictType, ListType, Type, join
 
@@ -20,7 +21,9 @@ def list_type(cx: Context, state: State, obj: ListObj) -> Type | None:
     try:
         elem: Type | None = None
         for e in obj.elems:
-            t = type_of(cx, as_runtime(cx, e))
+            e = as_runtime(cx, e)
+            with cx.to_store():
+                t = type_of(cx, e)
             elem = t if elem is None else common_type(cx, elem, t)
             if elem is None:
                 return None
@@ -71,8 +74,10 @@ def widen_dict(cx: Context, state: State, obj: DictObj) -> None:
     saved, cx.state = cx.state, state
     try:
         for k, x in obj.items.items():
-            key = join(key, static_type(k)) if key is not None else None
-            value = common_type(cx, value, type_of(cx, as_runtime(cx, x))) if value is not None else None
+            x = as_runtime(cx, x)
+            with cx.to_store():
+                key = join(key, type_of(cx, Static(k))) if key is not None else None
+                value = common_type(cx, value, type_of(cx, x)) if value is not None else None
     finally:
         cx.state = saved
     old = cx.facts.containers.get(obj.site, DictType(NEVER, NEVER))

@@ -6,6 +6,7 @@ Every type is a frozen value; two types are the same when they compare equal.
 
 from __future__ import annotations
 
+import enum
 from dataclasses import dataclass
 from typing import Literal, final
 
@@ -31,9 +32,11 @@ class ScalarType:
     """A Python scalar: int is 64-bit and overflow raises, float is a double."""
 
     kind: Literal["bool", "int", "float", "str", "complex"]
+    #: For an int that stands for one of these members of an enum: by its position among them.
+    of: tuple[enum.Enum, ...] = ()
 
     def __str__(self) -> str:
-        return self.kind
+        return type(self.of[0]).__name__ if self.of else self.kind
 
 
 @final
@@ -193,6 +196,11 @@ STR = ScalarType("str")
 COMPLEX = ScalarType("complex")
 NONE = NoneType()
 NEVER = NeverType()
+
+
+def enum_type(cls: type[enum.Enum]) -> ScalarType:
+    """A member of an enum as a run-time value."""
+    return ScalarType("int", tuple(cls))
 
 
 def is_reference(t: Type) -> bool:
