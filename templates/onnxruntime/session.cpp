@@ -1,6 +1,4 @@
 // ONNX Runtime below the regions: one environment, sessions, tensors over the host's memory.
-#include "onnxruntime_session.h"
-
 #include <array>
 #include <cstring>
 #include <stdexcept>
@@ -12,6 +10,7 @@
 
 #include "compiled_border.h"
 #include "onnxruntime_functions.h"
+#include "onnxruntime_session.h"
 
 namespace torch2cpp::onnxruntime {
 

@@ -1,10 +1,11 @@
 // TorchScript regions through libtorch's own C++ interface.
-#include "torchscript_script.h"
-
 #include <ATen/core/grad_mode.h>
+
 #include <torch/csrc/inductor/aoti_torch/utils.h>
 #include <torch/csrc/jit/api/module.h>
 #include <torch/csrc/jit/frontend/resolver.h>
+
+#include "torchscript_script.h"
 
 namespace torch2cpp::torchscript {
 namespace {
