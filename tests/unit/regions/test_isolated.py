@@ -22,7 +22,7 @@ def test_an_exception_comes_back() -> None:
     def fails() -> None:
         raise ValueError("no")
 
-    with pytest.raises(ValueError, match="^no$"):
+    with pytest.raises(ValueError, match=r"^no$"):
         run_isolated(fails)
 
 
