@@ -191,6 +191,9 @@ def _fields_of(value: Any, names: Sequence[str], type_: Type, where: str) -> Map
         raise _unexpected(where, type_, value)
     if missing := [name for name in names if name not in found]:
         raise TypeError(f"{where}: {describe(value)} lacks {', '.join(missing)} of {type_}")
+    if isinstance(value, dict) and len(value) > len(names):
+        more = [repr(key) for key in value if key not in names]
+        raise TypeError(f"{where}: {', '.join(more)} in a dict for {type_}")
     return found
 
 
