@@ -64,9 +64,14 @@ class ModelFile:
         made: nn.Module | Callable[..., Any] = getattr(self.module, self.factory)()
         return made
 
-    def make_inputs(self) -> list[tuple[Any, ...]]:
-        """The argument tuples. A single value that is not a tuple is one argument."""
+    def make_inputs(self) -> Any:
+        """The argument tuples. A single value that is not a tuple is one argument.
+
+        With several entries: whatever `pipeline.calls_of` takes.
+        """
         made = self.module.make_inputs()
+        if len(self.entries) > 1:
+            return made
         return [args if isinstance(args, tuple) else (args,) for args in made]
 
 

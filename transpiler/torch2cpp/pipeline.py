@@ -22,6 +22,7 @@ from typing import Any, final
 from torch2cpp.backends.compile_regions import RegionOptions, compile_regions
 from torch2cpp.backends.protocol import CompiledRegions, Target
 from torch2cpp.backends.registry import REFERENCE
+from torch2cpp.diagnostics import SignatureError
 from torch2cpp.emit.names import identifier
 from torch2cpp.emit.view_model import ProjectView
 from torch2cpp.emit.write_project import write_project
@@ -91,15 +92,39 @@ Calls = Sequence[tuple[str, Sequence[Any]]]
 
 
 def calls_of(examples: Any, entries: Sequence[str]) -> list[tuple[str, tuple[Any, ...]]]:
-    """Examples as calls: argument tuples of the first entry, or a dict of entries with theirs.
+    """Examples as calls in order.
+
+    They are argument tuples of the first entry, or a dict of entries with theirs, or, where there are
+    several entries, pairs of an entry and its arguments. Raises SignatureError for an entry that is not there.
 
     >>> calls_of([(1, 2), 3], ["forward"])
     [('forward', (1, 2)), ('forward', (3,))]
+    >>> calls_of([("forward", (1,)), ("reset", ()), ("forward", (2,))], ["forward", "reset"])
+    [('forward', (1,)), ('reset', ()), ('forward', (2,))]
     """
-    by_entry = examples if isinstance(examples, dict) else {entries[0]: examples}
-    return [
-        (entry, args if isinstance(args, tuple) else (args,)) for entry in entries for args in by_entry.get(entry, ())
-    ]
+    if isinstance(examples, dict):
+        pairs = [(entry, args) for entry in entries for args in examples.get(entry, ())]
+        unknown = sorted(set(examples) - set(entries))
+    elif len(entries) > 1 and all(_is_call(each) for each in examples):
+        pairs = list(examples)
+        unknown = sorted({entry for entry, _ in pairs} - set(entries))
+    else:
+        pairs, unknown = [(entries[0], args) for args in examples], []
+    if unknown:
+        raise SignatureError(f"examples of {', '.join(unknown)}, which is none of the entries {', '.join(entries)}")
+    return [(entry, args if isinstance(args, tuple) else (args,)) for entry, args in pairs]
+
+
+def _is_call(example: Any) -> bool:
+    return isinstance(example, tuple) and len(example) == 2 and isinstance(example[0], str)
+
+
+def by_entry(calls: Calls) -> dict[str, list[tuple[Any, ...]]]:
+    """The arguments of calls, by their entry."""
+    out: dict[str, list[tuple[Any, ...]]] = {}
+    for entry, args in calls:
+        out.setdefault(entry, []).append(tuple(args))
+    return out
 
 
 def analyse(model: Any, examples: Any, options: Options, report: Report = lambda _: None,
@@ -109,8 +134,13 @@ def analyse(model: Any, examples: Any, options: Options, report: Report = lambda
 
     dump = dump or Dump(options.dump_dir)
     report("bind")
+    calls = calls_of(examples, options.entries)
     program = bind(
-        model, examples, entries=list(options.entries), dynamic_shapes=options.dynamic_shapes, pin=dict(options.pin)
+        model,
+        by_entry(calls) or {options.entries[0]: []},
+        entries=list(options.entries),
+        dynamic_shapes=options.dynamic_shapes,
+        pin=dict(options.pin),
     )
     if options.name:
         program.name = identifier(options.name)

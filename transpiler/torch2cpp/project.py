@@ -40,8 +40,9 @@ def transpile(
 ) -> Project:
     """Transpiles an entry of a model into a C++ project below `out`.
 
-    `examples` are argument tuples, by entry where there are several; together they should reach every
-    branch. `entries` names all methods of one object to deploy; `stateful` says that the examples are
+    `examples` are argument tuples; with several entries a dict of them by entry, or pairs of an entry and
+    its arguments in the order of the calls. Together they should reach every branch. `entries` names all
+    methods of one object to deploy; `stateful` says that the examples are
     successive calls on one instance. Raises `torch2cpp.Refused`, whose text says what cannot be transpiled,
     where, and what to write instead.
     """
@@ -140,7 +141,7 @@ class Project:
 
     def _call(self, loaded: Loaded, entry: str, args: Sequence[Any], fresh: bool) -> Outcome:
         if fresh and self.transpiled.view.stateful:
-            loaded.instance.reset()
+            getattr(loaded.instance, self.transpiled.view.state_methods.reset)()
         return call(getattr(loaded.instance, entry), args)
 
     def explain(self) -> str:

@@ -80,6 +80,7 @@ def assemble(program: Program, compiled: CompiledRegions, **about: Any) -> Proje
         link=tuple(sorted(compiled.link)),
         packages=tuple(PackageView(p.name, p.target) for p in compiled.packages),
         stateful=bool(cells),
+        state_methods=layout.state_methods,
         backends=tuple(sorted({r.chosen for r in compiled.reports})),
         **about,
     )

@@ -14,6 +14,17 @@ from torch2cpp.hostir.program import Program, Region
 
 @final
 @dataclass(frozen=True, slots=True)
+class StateMethods:
+    """Names of the methods that handle the state of an instance; the model's own entries come first."""
+
+    reset: str
+    save: str
+    load: str
+    clone: str
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class Layout:
     """Names by what they name; made once per project."""
 
@@ -23,6 +34,7 @@ class Layout:
     types: CppTypes
     #: Entries and private functions, by their name in the program.
     methods: dict[str, str]
+    state_methods: StateMethods
     #: Methods of Regions, by region; of several that are called by index, the first.
     regions: dict[str, str]
     #: For a region that is called by index, all that are.
@@ -42,8 +54,13 @@ def lay_out(program: Program) -> Layout:
         class_name = f"{class_name}Model"
     taken = {class_name, "Regions", "State", "Impl"}
     types = CppTypes(program.structs, taken, namespace)
-    members = Scope({class_name, "reset", "regions_", "state_", "weights", "set_threads"})
-    methods = {name: members.fresh(name) for name in (*program.entries, *program.functions)}
+    members = Scope({class_name, "regions_", "state_", "weights", "set_threads"})
+    methods = {name: members.fresh(name) for name in program.entries}
+    reset, clone = (
+        members.fresh(name if name not in program.entries else f"{name}_state") for name in ("reset", "clone")
+    )
+    state_methods = StateMethods(reset, members.fresh("save_state"), members.fresh("load_state"), clone)
+    methods |= {name: members.fresh(name) for name in program.functions}
     region_scope = Scope({"Regions", "weight", "weights_"})
     instances = indexed_regions(program)
     called = [name for name in program.regions if name not in {n for names in instances.values() for n in names[1:]}]
@@ -54,7 +71,9 @@ def lay_out(program: Program) -> Layout:
     fields = {name: _fields(region) for name, region in several.items()}
     cell_scope = Scope()
     cells = {cell: cell_scope.fresh(cell.name.replace(".", "_")) for cell in program.cells if cell.scope == "state"}
-    return Layout(program, namespace, class_name, types, methods, regions, instances, structs, fields, cells)
+    return Layout(
+        program, namespace, class_name, types, methods, state_methods, regions, instances, structs, fields, cells
+    )
 
 
 def indexed_regions(program: Program) -> dict[str, tuple[str, ...]]:

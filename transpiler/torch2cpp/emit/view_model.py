@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
+from torch2cpp.emit.layout import StateMethods
+
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -195,6 +197,7 @@ class ProjectView:
     runtime_sources: tuple[str, ...]
     #: Whether an instance has state between calls.
     stateful: bool
+    state_methods: StateMethods
     #: Names of the backends used.
     backends: tuple[str, ...]
 

@@ -1,0 +1,23 @@
+"""The corpus through C++ with the optimising backend: same decisions, numbers within tolerance."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cpp_batch import Batch, assert_matches, build_batch
+from model_files import ROOT, load_model_file
+
+MODELS = sorted((ROOT / "tests/corpus/models").glob("*.py"))
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> Batch:
+    return build_batch([load_model_file(path) for path in MODELS], "aotinductor", tmp_path_factory.mktemp("corpus"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", MODELS, ids=lambda path: path.stem)
+def test_aotinductor_is_within_tolerance(path: Path, compiled: Batch) -> None:
+    assert_matches(compiled, path.stem)
