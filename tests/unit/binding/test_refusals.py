@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 from torch import nn
@@ -34,15 +36,45 @@ def test_a_diagnostic_shows_the_place_and_a_way_out() -> None:
     assert lines[-1].strip().startswith("help: ")
 
 
-def test_generators_are_refused() -> None:
-    def numbers(n: int) -> object:
-        for i in range(n):
-            yield i
+def test_generators_that_call_themselves_are_refused() -> None:
+    def numbers(n: int) -> Any:
+        if n > 0:
+            yield n
+            yield from numbers(n - 1)
 
     def f(n: int) -> list:
         return list(numbers(n))
 
     assert refusal(f, (3,)).code == "T2C205"
+
+
+def test_a_yield_that_guards_its_consumer_is_refused() -> None:
+    def numbers(n: int) -> Any:
+        try:
+            yield n
+        finally:
+            print("done")
+
+    def f(n: int) -> list:
+        return list(numbers(n))
+
+    assert refusal(f, (3,)).code == "T2C205"
+
+
+def test_iterating_a_generator_twice_is_refused() -> None:
+    def f(n: int) -> tuple:
+        squares = (i * i for i in range(n))
+        return sum(squares), list(squares)
+
+    def g(n: int) -> tuple:
+        pairs = enumerate(range(n))
+        return list(pairs), list(pairs)
+
+    def h(n: int) -> list:
+        squares = (i * i for i in range(n))
+        return [sum(squares) for _ in range(n)]
+
+    assert {refusal(x, (3,)).code for x in (f, g, h)} == {"T2C206"}
 
 
 def test_moving_to_another_device_is_refused() -> None:

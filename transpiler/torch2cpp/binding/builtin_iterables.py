@@ -47,7 +47,7 @@ def _range(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal
 @builtin(enumerate, static=False)
 def _enumerate(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
     start = args[1] if len(args) > 1 else kwargs.get("start", Static(0))
-    return Iter("enumerate", (_indexable(cx, args[0]),), start)
+    return Iter("enumerate", (_indexable(cx, args[0]),), start, born=cx.stamp())
 
 
 @builtin(zip, static=False)
@@ -57,44 +57,33 @@ def _zip(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
         if isinstance(rows, Rt) and isinstance(rows.type, ListType) and isinstance(rows.type.elem, TupleType):
             return Iter("unzip", (args[0].value,))
         cx.refuse("T2C200", f"zip(*{describe(cx, rows)})", "append to one list per column instead")
-    return Iter("zip", tuple(_indexable(cx, a) for a in args))
+    return Iter("zip", tuple(_indexable(cx, a) for a in args), born=cx.stamp())
 
 
 @builtin(reversed, static=False)
 def _reversed(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
-    return Iter("reversed", (_indexable(cx, args[0]),))
+    from torch2cpp.binding.comprehensions import is_lazy
+
+    if is_lazy(args[0]):
+        cx.raise_(TypeError, f"'{args[0].kind}' object is not reversible")
+    return Iter("reversed", (_indexable(cx, args[0]),), born=cx.stamp())
 
 
 @builtin(map, static=False)
 def _map(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
-    return Iter("map", tuple(_indexable(cx, a) for a in args[1:]), args[0])
+    return Iter("map", tuple(_indexable(cx, a) for a in args[1:]), args[0], born=cx.stamp())
 
 
 @builtin(filter, static=False)
 def _filter(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
-    return Iter("filter", (args[1],), args[0])
-
-
-@builtin(iter, static=False)
-def _iter(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
-    return args[0]
+    return Iter("filter", (args[1],), args[0], born=cx.stamp())
 
 
 def _indexable(cx: Context, v: AbsVal) -> AbsVal:
-    """A generator or filter has no item i: it is collected first."""
-    o = resolve(cx, v)
-    if isinstance(o, Iter) and o.kind in ("generator", "filter"):
-        from torch2cpp.binding.comprehensions import collect
+    """What is iterated: `iter()` of an object is asked for at once."""
+    from torch2cpp.binding.comprehensions import iterator_of
 
-        return collect(cx, v)
-    return v
-
-
-@builtin(itertools.chain, static=False)
-def _chain(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
-    from torch2cpp.binding.containers import concat_parts
-
-    return concat_parts(cx, [(True, a) for a in args], cx.site(None))
+    return iterator_of(cx, v)
 
 
 def _known_combinations(f: Callable[..., Any]) -> Handler:
@@ -103,12 +92,28 @@ def _known_combinations(f: Callable[..., Any]) -> Handler:
 
         lists = [known_items(cx, a) if not (isinstance(a, Static) and isinstance(a.value, int)) else a for a in args]
         if any(x is None for x in lists):
+            pairs = _run_time_pairs(cx, f, args, kwargs)
+            if pairs is not None:
+                return pairs
             cx.refuse("T2C200", f"itertools.{f.__name__} of a run-time list", "write nested loops")
         plain = [x.value if isinstance(x, Static) else x for x in lists]
         names = {k: v.value for k, v in kwargs.items()}
         return Tup(tuple(Tup(tuple(c)) for c in f(*plain, **names)))
 
     return run
+
+
+def _run_time_pairs(cx: Context, f: Any, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal | None:
+    """Pairs out of run-time lists: what loops over them mostly want."""
+    from torch2cpp.binding.calls import call_python
+    from torch2cpp.binding.in_python import iterators
+
+    if f is itertools.product and len(args) == 2 and not kwargs:
+        return call_python(cx, iterators.product_of_two, args, {})  # type: ignore[arg-type]
+    two = len(args) == 2 and isinstance(args[1], Static) and args[1].value == 2
+    if f is itertools.combinations and two:
+        return call_python(cx, iterators.pairs, args[:1], {})  # type: ignore[arg-type]
+    return None
 
 
 for _f in (itertools.combinations, itertools.product, itertools.permutations, itertools.combinations_with_replacement):

@@ -18,6 +18,7 @@ from torch2cpp.binding.choices import distributes
 from torch2cpp.binding.context import CallSite, Context, Frame, Label
 from torch2cpp.binding.control import branch, labelled
 from torch2cpp.binding.convert import describe, resolve
+from torch2cpp.binding.generators import generator, is_generator
 from torch2cpp.binding.impure import reason_not_to_call
 from torch2cpp.binding.values import (
     NONE,
@@ -173,8 +174,8 @@ def call_python(cx: Context, fn: types.FunctionType, args: list[AbsVal], kwargs:
         if _all_static(args, kwargs):
             return _run_for_real(cx, fn, args, kwargs)
         cx.refuse("T2C172", f"{fn.__qualname__} has no source: {error}", "define it in a file")
-    if plain.__code__.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
-        cx.refuse("T2C205", f"{fn.__qualname__} is a generator or coroutine", "return a list")
+    if plain.__code__.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
+        cx.refuse("T2C205", f"{fn.__qualname__} is a coroutine", "write a plain function")
     defaults: dict[str, AbsVal] = {}
     code = plain.__code__
     names = code.co_varnames[: code.co_argcount]
@@ -234,6 +235,8 @@ def interpret(cx: Context, f: _Callee, args: list[AbsVal], kwargs: dict[str, Abs
     from torch2cpp.binding.variables import use
 
     names = bind_arguments(cx, f, args, kwargs)
+    if is_generator(f.node):
+        return generator(cx, f, names, args[0] if args else None)
     if recursion.is_recursive(cx, f):
         return recursion.call_function(cx, f, names, args[0] if args else None)
     span = cx.span
@@ -245,7 +248,9 @@ def interpret(cx: Context, f: _Callee, args: list[AbsVal], kwargs: dict[str, Abs
         return use(cx, labelled(cx, f.name.rpartition(".")[2].strip("<>"), body, span))
 
 
-def run_function(cx: Context, f: Any, names: dict[str, AbsVal], first: AbsVal, label: Label) -> AbsVal:
+def run_function(
+    cx: Context, f: Any, names: dict[str, AbsVal], first: AbsVal, label: Label, on_yield: Any = None
+) -> AbsVal:
     """Runs a function's body with its arguments bound; its returns leave `label`."""
     from torch2cpp.binding.expressions import evaluate
     from torch2cpp.binding.statements import run_body
@@ -260,6 +265,7 @@ def run_function(cx: Context, f: Any, names: dict[str, AbsVal], first: AbsVal, l
         first=first,
         local_names=local_names(f.node),
         node=f.node,
+        on_yield=on_yield,
     )
     cx.frames.append(frame)
     try:

@@ -141,6 +141,9 @@ class Context:
         self.span: Span = NOWHERE
         #: Kind of each source line reached: (file, line) -> {"static", "host", "tensor"}
         self.line_kinds: dict[tuple[str, int], set[str]] = {}
+        self._stamps = itertools.count(1)
+        #: When the bodies of the loops around were begun.
+        self.loop_starts: list[int] = []
         #: Whether iterables are only looked at, not consumed.
         self.peeking = False
         #: Dict with known keys that is being filled -> keys that it does not have yet.
@@ -194,6 +197,10 @@ class Context:
     def value(self, type_: Type, name: str) -> Value:
         """A new SSA value at the current place."""
         return Value(next(self._ids), type_, name, self.span)
+
+    def stamp(self) -> int:
+        """A number for this moment: later ones are larger."""
+        return next(self._stamps)
 
     def next_id(self) -> int:
         """Values made from now on have this id or a later one."""

@@ -93,10 +93,15 @@ def reraise(cx: Context) -> None:
 
 def run_try(cx: Context, node: cst.Try) -> None:
     """`try`: what the body assigned before it raised is not known to the handlers."""
-    if node.finalbody is not None:
-        _run_finally(cx, node)
-        return
-    _run_except(cx, node)
+    frame = cx.frame
+    frame.guarded += 1
+    try:
+        if node.finalbody is not None:
+            _run_finally(cx, node)
+        else:
+            _run_except(cx, node)
+    finally:
+        frame.guarded -= 1
 
 
 def _run_finally(cx: Context, node: cst.Try) -> None:
@@ -307,7 +312,8 @@ def _handler_state(cx: Context, block: Block, base: State, watched: _Watched) ->
             state.heap[key] = ScopeObj({**scope.names, name: seen}, scope.parent)
         elif isinstance(state.heap[key], InstanceObj):
             obj = state.heap[key]
-            unknown = Poison("an attribute is assigned in the try body, and may or may not be when it raises")
+            text = "an attribute is assigned in the try body, and may or may not be when it raises"
+            unknown = Poison(text, kept=base.heap[key])
             state.heap[key] = InstanceObj(obj.cls, dict.fromkeys(obj.fields, unknown), obj.site)
         else:
             _must_be_run_time(cx, base, key)

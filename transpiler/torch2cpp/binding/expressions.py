@@ -439,6 +439,13 @@ def _starred(cx: Context, node: cst.StarredElement) -> AbsVal:
     cx.refuse("T2C204", "a starred expression here", "unpack into names first")
 
 
-@handles(cst.Await, cst.Yield)
-def _async(cx: Context, node: Any) -> AbsVal:
-    cx.refuse("T2C205", f"{type(node).__name__.lower()} in deployed code", "write a loop that appends to a list")
+@handles(cst.Yield)
+def _yield(cx: Context, node: cst.Yield) -> AbsVal:
+    from torch2cpp.binding.generators import run_yield
+
+    return run_yield(cx, node)
+
+
+@handles(cst.Await)
+def _async(cx: Context, node: cst.Await) -> AbsVal:
+    cx.refuse("T2C205", "await in deployed code", "write a plain function")

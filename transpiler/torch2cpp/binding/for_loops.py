@@ -26,6 +26,7 @@ MAX_UNROLL = 1024
 
 def run_for(cx: Context, node: cst.For) -> None:
     """Runs a `for` statement."""
+    from torch2cpp.binding.comprehensions import is_lazy, iterator_of
     from torch2cpp.binding.statements import run_body, store
 
     if node.asynchronous is not None:
@@ -39,7 +40,8 @@ def run_for(cx: Context, node: cst.For) -> None:
 
     tail = node.orelse
     orelse = None if tail is None else (lambda: run_body(cx, tail.body))
-    if isinstance(iterable, Iter) and iterable.kind in ("generator", "filter"):
+    iterable = iterator_of(cx, iterable)
+    if is_lazy(iterable) and iterable.collected is None:
         _lazy(cx, iterable, one, orelse, key)
         return
     items, names = items_of(cx, iterable), _iteration_names(cx, node)

@@ -12,6 +12,7 @@ from torch2cpp.binding import operators
 from torch2cpp.binding.aten import elements
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.convert import NoType, describe, from_operand, resolve, to_operand, type_of
+from torch2cpp.binding.generators import take
 from torch2cpp.binding.meta import DEFAULT_HINTS, hints_of
 from torch2cpp.binding.optional import held_or_raise
 from torch2cpp.binding.unlike import common_type
@@ -65,6 +66,11 @@ def items_of(cx: Context, v: AbsVal) -> Items:
     t = operators.tensor_of(cx, o)
     if t is not None:
         return _tensor_items(cx, t)
+    from torch2cpp.binding.comprehensions import iterator_of
+
+    walked = iterator_of(cx, v)
+    if walked is not v and walked is not o:
+        return items_of(cx, walked)
     match o:
         case Static(value):
             return _static_items(cx, v, value)
@@ -201,9 +207,6 @@ def _rt_items(cx: Context, o: Rt) -> Items:
 def _instance_items(cx: Context, v: AbsVal) -> Items:
     from torch2cpp.binding.calls import call_method_if_any
 
-    if call_has(cx, v, "__iter__"):
-        inner = call_method_if_any(cx, v, "__iter__", [])
-        return items_of(cx, inner)
     count = call_method_if_any(cx, v, "__len__", [])
     if count is None or not call_has(cx, v, "__getitem__"):
         cx.refuse("T2C164", f"iteration over {describe(cx, v)}", "give the class __len__ and __getitem__")
@@ -216,7 +219,17 @@ def call_has(cx: Context, v: AbsVal, name: str) -> bool:
     return isinstance(o, InstanceObj) and hasattr(o.cls, name)
 
 
+#: Iterables that are exhausted once they were walked.
+_ONE_SHOT = {"enumerate", "zip", "reversed", "map", "unzip"}
+
+
 def _iter_items(cx: Context, o: Iter) -> Items:
+    from torch2cpp.binding.comprehensions import collect, is_lazy
+
+    if is_lazy(o):
+        return items_of(cx, collect(cx, o))
+    if o.kind in _ONE_SHOT and not cx.peeking:
+        take(cx, o)
     match o.kind:
         case "list":
             return _known(list(o.parts))
@@ -253,10 +266,6 @@ def _iter_items(cx: Context, o: Iter) -> Items:
             return _choice_slice(cx, o)
         case "unzip":
             return _unzip_items(cx, o)
-        case "generator" | "filter":
-            from torch2cpp.binding.comprehensions import collect
-
-            return items_of(cx, collect(cx, o))
     cx.refuse("T2C164", f"iteration over a {o.kind}", "make it a list first")
 
 
@@ -356,7 +365,7 @@ def _zip_items(cx: Context, parts: list[Items]) -> Items:
     fixed = tuple(x for p in parts for x in _walked(p))
     most = None
     if not known:
-        listed = [_at_run_time(cx, p, (cx.site(None), "zip", i)) for i, p in enumerate(parts)]
+        listed = [at_run_time(cx, p, (cx.site(None), "zip", i)) for i, p in enumerate(parts)]
         if None in listed:
             # Items that must be known, such as modules: unrolled, and guarded by the count.
             most = min(p.count.value for p in parts if isinstance(p.count, Static))
@@ -372,7 +381,7 @@ def _zip_items(cx: Context, parts: list[Items]) -> Items:
     )
 
 
-def _at_run_time(cx: Context, part: Items, site: Any) -> Items | None:
+def at_run_time(cx: Context, part: Items, site: Any) -> Items | None:
     """The same items for a run-time index; None where they can be no run-time list."""
     from torch2cpp.binding.containers import make_run_time, new_list
 
@@ -393,15 +402,21 @@ def _at_run_time(cx: Context, part: Items, site: Any) -> Items | None:
 def known_items(cx: Context, v: AbsVal) -> list[AbsVal] | None:
     """All items of an iterable whose length is known; None otherwise."""
     o = resolve(cx, v)
-    if isinstance(o, Iter) and o.kind == "generator":
-        from torch2cpp.binding.comprehensions import generator_items
+    from torch2cpp.binding.comprehensions import is_lazy, lazy_items
 
-        return generator_items(cx, o)
+    if is_lazy(o):
+        return lazy_items(cx, o)
     if isinstance(o, Rt | RangeVal) or (isinstance(o, Host) and o.type == STR):
         return None
-    items = items_of(cx, v)
+    peeking, cx.peeking = cx.peeking, True
+    try:
+        items = items_of(cx, v)
+    finally:
+        cx.peeking = peeking
     if not items.known or not isinstance(items.count, Static):
         return None
+    if isinstance(o, Iter) and o.kind in _ONE_SHOT and not cx.peeking:
+        take(cx, o)
     return [items.get(Static(i)) for i in range(items.count.value)]
 
 

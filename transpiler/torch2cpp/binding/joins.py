@@ -75,7 +75,7 @@ class _Merger:
         self.results: list[Value] = []
         self.operands: list[list[Operand]] = [[] for _ in incoming]
         self.heap: dict[Any, Any] = {}
-        self.done: dict[tuple[int | str, ...], AbsVal] = {}
+        self.done: dict[tuple[object, ...], AbsVal] = {}
         self.keep: list[Any] = []
 
     # One variable ------------------------------------------------------------------------------

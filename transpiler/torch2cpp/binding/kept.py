@@ -11,7 +11,7 @@ from typing import Any, final
 
 from torch2cpp.binding.context import Context, Restart
 from torch2cpp.binding.convert import NoType, describe, from_operand, to_operand, type_of
-from torch2cpp.binding.values import NONE, AbsVal, Poison, Rt, ScopeObj, Static, Unbound
+from torch2cpp.binding.values import NONE, AbsVal, InstanceObj, Poison, Rt, ScopeObj, Static, Unbound
 from torch2cpp.binding.variables import scope_of
 from torch2cpp.hostir.ops import Cell, Load, Store
 from torch2cpp.hostir.types import NEVER, OptionalType, join
@@ -98,7 +98,11 @@ def in_handler(cx: Context, site: Any, name: str, kept: Kept | None) -> AbsVal:
 
 
 def learn(cx: Context, value: Poison) -> None:
-    """A handler reads a variable that was not kept: it is in the next round."""
-    if value.kept is not None and value.kept not in cx.facts.kept:
+    """A handler reads a variable that was not kept: it is in the next round. An object's attributes are a struct's."""
+    if isinstance(value.kept, InstanceObj):
+        from torch2cpp.binding.objects import make_struct
+
+        make_struct(cx, value.kept)
+    elif value.kept is not None and value.kept not in cx.facts.kept:
         cx.facts.kept[value.kept] = NEVER
         raise Restart

@@ -79,7 +79,11 @@ def _attempt(cx: Context, plan: LoopPlan, base: State, widened: list[Exit]) -> b
         body_block = Block((v, *params))
     else:
         body_block = Block(tuple(params))
-    end = run_path(cx, body_block, head.state.copy(), lambda: plan.body(index))
+    cx.loop_starts.append(cx.stamp())
+    try:
+        end = run_path(cx, body_block, head.state.copy(), lambda: plan.body(index))
+    finally:
+        cx.loop_starts.pop()
     backs = [*plan.continue_label.exits, *([end] if end is not None else [])]
     breaks = plan.break_label.exits
     plan.continue_label.exits, plan.break_label.exits = [], []

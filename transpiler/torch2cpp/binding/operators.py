@@ -300,7 +300,7 @@ def _compared_by_identity(cx: Context, v: AbsVal) -> bool:
     from torch2cpp.binding.objects import python_class
 
     cls = python_class(cx, v)
-    return cls is not None and cls.__eq__ is object.__eq__
+    return cls is not None and getattr(cls, "__eq__", None) is object.__eq__
 
 
 def _optional_equality(cx: Context, sign: str, a: AbsVal, b: AbsVal) -> AbsVal | None:

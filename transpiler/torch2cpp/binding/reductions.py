@@ -47,7 +47,7 @@ def reduce_items(
 
 def _listed(cx: Context, iterable: AbsVal) -> list[AbsVal] | Rt:
     """The items: all of them where their number is known, else a run-time list."""
-    from torch2cpp.binding.comprehensions import collect
+    from torch2cpp.binding.comprehensions import collect, is_lazy
     from torch2cpp.binding.iteration import known_items
 
     o = resolve(cx, iterable)
@@ -63,7 +63,7 @@ def _listed(cx: Context, iterable: AbsVal) -> list[AbsVal] | Rt:
         return [Static(i) for i in o.value]
     t = operators.tensor_of(cx, o)
     many = t is not None and t.rank > 0 and isinstance(t.meta.dims[0], int) and t.meta.dims[0] > _FEW
-    if not many and not (isinstance(o, Iter) and o.kind in ("generator", "filter", "map")):
+    if not many and not is_lazy(o) and not (isinstance(o, Iter) and o.kind == "map"):
         items = known_items(cx, iterable)
         if items is not None:
             return items

@@ -191,13 +191,13 @@ def _splitlines(cx: Context, s: Text, args: list[AbsVal]) -> AbsVal:
 
 def _join(cx: Context, s: Text, iterable: AbsVal) -> AbsVal:
     """`s.join(iterable)`"""
-    from torch2cpp.binding.comprehensions import collect
+    from torch2cpp.binding.comprehensions import collect, is_lazy
     from torch2cpp.binding.iteration import known_items
     from torch2cpp.binding.strings import concatenated
 
     iterable = snapshot(cx, iterable)
     o = resolve(cx, iterable)
-    if isinstance(o, Iter) and o.kind in ("generator", "filter", "map"):
+    if is_lazy(o) or (isinstance(o, Iter) and o.kind == "map"):
         o = resolve(cx, collect(cx, iterable))
     if isinstance(o, Rt) and isinstance(o.type, ListType):
         return _join_run_time(cx, s, o)

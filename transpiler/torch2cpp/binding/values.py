@@ -183,6 +183,12 @@ class Iter:
     kind: str
     parts: tuple[Any, ...]
     extra: Any = None
+    #: How often it was consumed.
+    uses: int = 0
+    #: All its items as a list, once it was collected.
+    collected: Any = None
+    #: When it was made (see `Context.stamp`); 0 where it can be walked again.
+    born: int = 0
 
 
 @final

@@ -1,0 +1,162 @@
+"""Iterators of user classes, and those of `itertools` and `functools`, as generators."""
+
+# mypy: ignore-errors
+from __future__ import annotations
+
+
+def by_next(iterator):
+    """The items of an object with `__next__`."""
+    while True:
+        try:
+            item = iterator.__next__()
+        except StopIteration:
+            return
+        yield item
+
+
+def chain(*iterables):
+    """`itertools.chain`"""
+    for iterable in iterables:
+        yield from iterable
+
+
+def chain_from_iterable(iterables):
+    """`itertools.chain.from_iterable`"""
+    for iterable in iterables:
+        yield from iterable
+
+
+def islice_to(iterable, stop):
+    """`itertools.islice(iterable, stop)`"""
+    if stop < 0:
+        raise ValueError("Stop argument for islice() must be None or an integer: 0 <= x <= sys.maxsize.")
+    if stop > 0:
+        taken = 0
+        for item in iterable:
+            yield item
+            taken += 1
+            if taken >= stop:
+                break
+
+
+def takewhile(predicate, iterable):
+    """`itertools.takewhile`"""
+    for item in iterable:
+        if not predicate(item):
+            break
+        yield item
+
+
+def dropwhile(predicate, iterable):
+    """`itertools.dropwhile`"""
+    dropping = True
+    for item in iterable:
+        if dropping and predicate(item):
+            continue
+        dropping = False
+        yield item
+
+
+def filterfalse(predicate, iterable):
+    """`itertools.filterfalse`"""
+    for item in iterable:
+        if not predicate(item):
+            yield item
+
+
+def compress(data, selectors):
+    """`itertools.compress`"""
+    for item, selected in zip(data, selectors):
+        if selected:
+            yield item
+
+
+def starmap(function, iterable):
+    """`itertools.starmap`"""
+    for arguments in iterable:
+        yield function(*arguments)
+
+
+def count(start=0, step=1):
+    """`itertools.count`"""
+    n = start
+    while True:
+        yield n
+        n = n + step
+
+
+def repeat(item, times):
+    """`itertools.repeat(item, times)`"""
+    for _ in range(times):
+        yield item
+
+
+def repeat_forever(item):
+    """`itertools.repeat(item)`"""
+    while True:
+        yield item
+
+
+def accumulate(iterable, function):
+    """`itertools.accumulate(iterable, function)`"""
+    started = False
+    total = None
+    for item in iterable:
+        total = function(total, item) if started else item
+        started = True
+        yield total
+
+
+def accumulate_from(iterable, function, initial):
+    """`itertools.accumulate(iterable, function, initial=initial)`"""
+    total = initial
+    yield total
+    for item in iterable:
+        total = function(total, item)
+        yield total
+
+
+def pairwise(iterable):
+    """`itertools.pairwise`"""
+    started = False
+    before = None
+    for item in iterable:
+        if started:
+            yield before, item
+        before = item
+        started = True
+
+
+def product_of_two(a, b):
+    """`itertools.product(a, b)`"""
+    left, right = list(a), list(b)
+    for x in left:
+        for y in right:
+            yield x, y
+
+
+def pairs(iterable):
+    """`itertools.combinations(iterable, 2)`"""
+    pool = list(iterable)
+    for i in range(len(pool)):
+        for j in range(i + 1, len(pool)):
+            yield pool[i], pool[j]
+
+
+def reduce(function, iterable):
+    """`functools.reduce(function, iterable)`"""
+    items = list(iterable)
+    if not items:
+        raise TypeError("reduce() of empty iterable with no initial value")
+    value = items[0]
+    for item in items[1:]:
+        value = function(value, item)
+    return value
+
+
+def reduce_from(function, iterable, initial):
+    """`functools.reduce(function, iterable, initial)`"""
+    value = initial
+    for item in iterable:
+        value = function(value, item)
+    return value
