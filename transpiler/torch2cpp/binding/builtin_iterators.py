@@ -29,9 +29,16 @@ def _plain(body: Any) -> Handler:
     return lambda cx, args, kwargs: _body(cx, body, args, kwargs)
 
 
-for _name in ("chain", "takewhile", "dropwhile", "filterfalse", "compress", "starmap", "count", "pairwise"):
+for _name in ("chain", "takewhile", "dropwhile", "filterfalse", "compress", "starmap", "pairwise"):
     TABLE[getattr(itertools, _name)] = _plain(getattr(iterators, _name))
 TABLE[itertools.chain.from_iterable] = _plain(iterators.chain_from_iterable)
+
+
+@builtin(itertools.count, static=False)
+def _count(cx: Context, args: Args, kwargs: Kwargs) -> AbsVal:
+    from torch2cpp.binding.objects import instantiate
+
+    return instantiate(cx, iterators.Count, args, kwargs)
 
 
 @builtin(itertools.islice, static=False)

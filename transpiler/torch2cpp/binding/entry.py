@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -74,14 +75,16 @@ def bind(
     per_entry = examples if isinstance(examples, dict) else {entries[0]: examples}
     facts = Facts()
     weight_names = _weight_names(model)
+    kinds = [k for e in entries for k in _kinds(model, e, list(per_entry.get(e, [()])), dynamic_shapes, pin or {})]
+    if len(kinds) > 1:
+        for kind in kinds:
+            _settle_alone(facts, weight_names, model, kind)
     for _ in range(MAX_ROUNDS):
-        facts.rounds += 1
-        cx = Context(facts, weight_names, _module_paths(model))
-        _name_containers(cx, model)
+        cx = _new_round(facts, weight_names, model)
+        bound: dict[str, list[Function]] = {e: [] for e in entries}
         try:
-            bound = {
-                e: _bind_entry(cx, model, e, list(per_entry.get(e, [()])), dynamic_shapes, pin or {}) for e in entries
-            }
+            for kind in kinds:
+                bound[kind.entry].append(_bind_kind(cx, kind))
         except Restart:
             continue
         except Refused as refused:
@@ -125,17 +128,49 @@ def _name_containers(cx: Context, model: Any) -> None:
                     cx.object_names[id(value)] = f"{path}.{attr}" if path else attr
 
 
-def _bind_entry(
-    cx: Context, model: Any, entry: str, examples: list[Any], dynamic_shapes: Any, pin: dict[str, Any]
-) -> list[Function]:
-    """The functions of an entry, one per kind of input."""
+@dataclass(frozen=True)
+class _Kind:
+    """An entry for one kind of input."""
+
+    entry: str
+    #: Name of the IR function.
+    name: str
+    function: Any
+    #: The entry's `self`, if it has one.
+    first: AbsVal | None
+    specs: list[ParamSpec]
+
+
+def _kinds(model: Any, entry: str, examples: list[Any], dynamic_shapes: Any, pin: dict[str, Any]) -> list[_Kind]:
     function, first = _entry_function(model, entry)
     kinds = kinds_of(function, examples, first is not None, dynamic_shapes, pin)
     names = [entry, *(f"{entry}_{i}" for i in range(2, len(kinds) + 1))]
-    return [_bind_kind(cx, function, first, n, specs) for n, specs in zip(names, kinds)]
+    return [_Kind(entry, n, function, first, specs) for n, specs in zip(names, kinds)]
 
 
-def _bind_kind(cx: Context, function: Any, first: AbsVal | None, name: str, specs: list[ParamSpec]) -> Function:
+def _new_round(facts: Facts, weight_names: dict[int, str], model: Any) -> Context:
+    facts.rounds += 1
+    cx = Context(facts, weight_names, _module_paths(model))
+    _name_containers(cx, model)
+    return cx
+
+
+def _settle_alone(facts: Facts, weight_names: dict[int, str], model: Any, kind: _Kind) -> None:
+    """Learns what one kind of input needs, so that the others are not bound again for each fact of it."""
+    for _ in range(MAX_ROUNDS):
+        cx = _new_round(facts, weight_names, model)
+        try:
+            _bind_kind(cx, kind)
+        except Restart:
+            continue
+        except Refused:
+            return  # reported when all are bound
+        if cx.problems or not cx.dirty:
+            return
+
+
+def _bind_kind(cx: Context, kind: _Kind) -> Function:
+    function, first, name, specs = kind.function, kind.first, kind.name, kind.specs
     parsed = parse_function(function)
     cx.state, cx.block, cx.frames, cx.labels, cx.path = State(), Block(), [], [], (("entry", name),)
     cx.span = parsed.source.span(parsed.node)

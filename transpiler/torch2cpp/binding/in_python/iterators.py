@@ -77,12 +77,20 @@ def starmap(function, iterable):
         yield function(*arguments)
 
 
-def count(start=0, step=1):
-    """`itertools.count`"""
-    n = start
-    while True:
-        yield n
-        n = n + step
+class Count:
+    """`itertools.count`: an object, since it is often kept in an attribute."""
+
+    def __init__(self, start=0, step=1):
+        self.n = start
+        self.step = step
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        n = self.n
+        self.n = n + self.step
+        return n
 
 
 def repeat(item, times):
