@@ -8,12 +8,13 @@ from typing import Any
 
 import torch
 
-from torch2cpp.binding import model_state, operators
+from torch2cpp.binding import model_state, named_tuples, operators
 from torch2cpp.binding.calls import call, find_method
 from torch2cpp.binding.choices import distribute, distributes, option_value
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.convert import describe, from_operand, resolve, to_operand
 from torch2cpp.binding.dataclass_methods import refuse_frozen
+from torch2cpp.binding.exception_objects import base_init
 from torch2cpp.binding.literal_sets import LiteralSet
 from torch2cpp.binding.optional import held_or_raise
 from torch2cpp.binding.traced.objects import library_class
@@ -148,6 +149,12 @@ def _static_attribute(cx: Context, obj: AbsVal, value: Any, name: str) -> AbsVal
         found = method(cx, obj, name)
         if found is not None:
             return found
+    if named_tuples.is_class(value):
+        of_class = named_tuples.class_attribute(value, name)
+        if of_class is not None:
+            return of_class
+    elif isinstance(value, tuple) and hasattr(value, "_fields") and name in ("_replace", "_asdict", "_make"):
+        return find_attribute(cx, Tup(tuple(map(Static, value)), type(value), value._fields), name)
     state = model_state.load_attribute(cx, value, name)
     if state is not None:
         return state
@@ -219,6 +226,9 @@ def _tuple_attribute(cx: Context, obj: AbsVal, o: Tup, name: str) -> AbsVal:
             return out
 
         return Native("numel", numel)
+    of_class = named_tuples.attribute(o, name)
+    if of_class is not None:
+        return of_class
     if o.cls is not None and find_method(cx, obj, name) is None and hasattr(o.cls, name):
         member = inspect.getattr_static(o.cls, name)
         if isinstance(member, property):
@@ -255,7 +265,8 @@ def _super_attribute(cx: Context, o: Iter, name: str) -> AbsVal:
                 case types.FunctionType():
                     return Bound(Static(member), first)
             if name == "__init__":
-                return Native("__init__", lambda c, a, k: Static(None))
+                is_exception = isinstance(cls, type) and issubclass(cls, BaseException)
+                return base_init(first) if is_exception else Native("__init__", lambda c, a, k: Static(None))
             return Static(member)
     raise Missing(f"'super' object has no attribute '{name}'")
 

@@ -104,8 +104,12 @@ def _isinstance(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> A
 
 @builtin(type, static=False)
 def _type(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
+    from torch2cpp.binding.exceptions import Exc, class_of
     from torch2cpp.binding.objects import python_class
 
+    o = resolve(cx, args[0])
+    if isinstance(o, Exc):
+        return class_of(cx, o)
     cls = python_class(cx, args[0])
     if cls is None:
         cx.refuse("T2C183", f"the class of {describe(cx, args[0])} is not known", "test a value of known class")

@@ -65,6 +65,14 @@ class Facts:
     kept: dict[Any, Type] = field(default_factory=dict)
     #: A library's class -> the class that stands for it.
     library_classes: dict[type, Any] = field(default_factory=dict)
+    #: User classes of exceptions -> types of their fields, where they are raised.
+    raised: dict[type, dict[str, Type]] = field(default_factory=dict)
+    #: Classes of handlers that read more of an exception than its message.
+    payload_wanted: set[type] = field(default_factory=set)
+    #: User classes of exceptions whose objects have no text here.
+    textless: set[type] = field(default_factory=set)
+    #: Python's own classes that are raised with something else than one string.
+    odd_args: set[type] = field(default_factory=set)
     rounds: int = 0
     keep: list[Any] = field(default_factory=list)
 
@@ -144,6 +152,12 @@ class Context:
         self._stamps = itertools.count(1)
         #: When the bodies of the loops around were begun.
         self.loop_starts: list[int] = []
+        #: For each `try` around, the classes that its handlers take.
+        self.catching: list[tuple[type, ...]] = []
+        #: Cells of what exceptions carry: (class, field).
+        self.payload: dict[tuple[type, str], Cell] = {}
+        #: Whether a function of the IR is being bound.
+        self.in_function = False
         #: Whether iterables are only looked at, not consumed.
         self.peeking = False
         #: Dict with known keys that is being filled -> keys that it does not have yet.

@@ -9,19 +9,30 @@ from typing import Any
 
 import libcst as cst
 
-from torch2cpp.binding.context import Context, Exit, Label
-from torch2cpp.binding.control import labelled, run_path
-from torch2cpp.binding.convert import describe, resolve
+from torch2cpp.binding.context import Context, Exit, Label, Restart
+from torch2cpp.binding.control import branch, labelled, run_path
+from torch2cpp.binding.convert import describe, is_scalar, resolve, type_of
+from torch2cpp.binding.exception_objects import (
+    clear,
+    exception_of,
+    is_user_class,
+    load,
+    names_below,
+    new_exception,
+    store,
+)
+from torch2cpp.binding.exception_objects import message_of as raised_message
 from torch2cpp.binding.joins import Inside, merge
 from torch2cpp.binding.kept import Kept, begin, in_handler
-from torch2cpp.binding.values import NONE, AbsVal, Host, InstanceObj, Native, Poison, ScopeObj, State, Static, Tup
-from torch2cpp.hostir.ops import Block, Handler, Raise, Try, Yield
+from torch2cpp.binding.values import NONE, AbsVal, Host, InstanceObj, Native, Poison, Ref, ScopeObj, State, Static, Tup
+from torch2cpp.hostir.ops import Block, Handler, Raise, Try, Yield, walk
+from torch2cpp.hostir.ops import Store as StoreOp
 from torch2cpp.hostir.types import STR
 
 
 @dataclass(eq=False)
 class Exc:
-    """An exception object: its class and its message."""
+    """An exception object of one of Python's own classes, or one that a handler caught."""
 
     cls: type[BaseException]
     #: The message, `str(e)`.
@@ -29,30 +40,102 @@ class Exc:
     args: tuple[AbsVal, ...] = ()
     #: Whether a handler caught it: then its class may be one derived from `cls`.
     caught: bool = False
+    #: All classes of the handler that caught it.
+    classes: tuple[type, ...] = ()
+    #: Name of its class, where it was caught.
+    name: Host | None = None
+    #: Classes it may have -> the object, where the handler wants more than the message.
+    objects: dict[type, Ref] | None = None
 
     def attribute(self, cx: Context, name: str) -> AbsVal:
         """`e.args` and the like."""
-        if name == "args":
-            return Tup(self.args or (self.message,))
-        if name == "__class__" and not self.caught:
-            return Static(self.cls)
-        if name == "message":
-            return self.message
+        if name == "__class__":
+            return class_of(cx, self)
         if name == "with_traceback":
             return Native(name, lambda c, a, k: self)
+        if name in ("__traceback__", "__cause__", "__context__"):
+            cx.refuse("T2C190", f"{name} of an exception", "put what the handler needs into the message")
+        if self.caught and all(map(is_user_class, self.classes)):
+            return self._carried(cx, name)
+        if name == "args":
+            return self._args(cx)
+        if name == "message":
+            return self.message
         cx.refuse("T2C190", f"attribute {name!r} of an exception", "put what the handler needs into the message")
+
+    def _args(self, cx: Context) -> AbsVal:
+        if not self.caught:
+            return Tup(self.args)
+        odd = {KeyError, *cx.facts.odd_args, *cx.facts.raised}
+        if any(issubclass(c, k) for c in odd for k in self.classes):
+            cx.refuse("T2C190", "args of an exception that may hold more than one text", "use str(e)")
+        return Tup((self.message,))
+
+    def _carried(self, cx: Context, name: str) -> AbsVal:
+        """An attribute of an object of a user class, which the `raise` has stored."""
+        from torch2cpp.binding.attributes import find_attribute
+
+        if self.objects is None:
+            cx.facts.payload_wanted |= set(self.classes)
+            raise Restart
+        found = list(self.objects.items())
+
+        def step(i: int) -> AbsVal:
+            if i == len(found) - 1:
+                return find_attribute(cx, found[i][1], name)
+            assert self.name is not None
+            here = cx.host("eq", self.name.operand, found[i][0].__name__, label="is_class")
+            return branch(cx, here, lambda: find_attribute(cx, found[i][1], name), lambda: step(i + 1), name, cx.span)
+
+        if not found:
+            cx.raise_(AttributeError, f"'{self.cls.__name__}' object has no attribute '{name}'")
+        return step(0)
+
+
+@dataclass(eq=False)
+class ExcClass:
+    """The class of a caught exception: its name is known at run time only."""
+
+    name: Host
+
+    def attribute(self, cx: Context, name: str) -> AbsVal:
+        """`type(e).__name__`"""
+        if name in ("__name__", "__qualname__"):
+            return self.name
+        cx.refuse("T2C190", f"attribute {name!r} of an exception's class", "use its name")
+
+
+def class_of(cx: Context, e: Exc) -> AbsVal:
+    """`type(e)`"""
+    if not e.caught or e.name is None:
+        return Static(e.cls)
+    return ExcClass(e.name)
+
+
+def has_class(cx: Context, e: Exc, classes: Any) -> AbsVal:
+    """`isinstance(e, classes)`"""
+    from torch2cpp.binding.container_operators import any_equal
+
+    listed = classes if isinstance(classes, tuple) else (classes,)
+    if all(any(issubclass(k, c) for c in listed) for k in (e.classes if e.caught else (e.cls,))):
+        return Static(True)
+    if not e.caught or e.name is None:
+        return Static(False)
+    names = dict.fromkeys(n for c in listed for n in names_below(cx, c))
+    return any_equal(cx, [Static(n) for n in names], e.name)
 
 
 def make_exception(cx: Context, cls: type[BaseException], args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
     """`SomeError(...)`"""
+    from torch2cpp.binding.objects import initialise
     from torch2cpp.binding.strings import to_repr, to_str
 
-    if any("__init__" in b.__dict__ for b in cls.__mro__ if not _builtin(b)):
-        cx.refuse(
-            "T2C191",
-            f"{cls.__name__} has an __init__ of its own",
-            "let the exception carry a message only",
-        )
+    if is_user_class(cls):
+        ref = new_exception(cx, cls, args)
+        initialise(cx, ref, cls, args, kwargs)
+        return ref
+    if kwargs:
+        cx.raise_(TypeError, f"{cls.__name__}() takes no keyword arguments")
     message: AbsVal
     if not args:
         message = Static("")
@@ -61,10 +144,6 @@ def make_exception(cx: Context, cls: type[BaseException], args: list[AbsVal], kw
     else:
         message = to_repr(cx, Tup(tuple(args)))
     return Exc(cls, message, tuple(args))
-
-
-def _builtin(cls: type) -> bool:
-    return cls.__module__ == "builtins"
 
 
 def raise_value(cx: Context, v: AbsVal) -> None:
@@ -79,13 +158,27 @@ def raise_value(cx: Context, v: AbsVal) -> None:
             cx.refuse("T2C192", "an exception is raised again outside of its handler", "raise it in the handler")
         reraise(cx)
     if isinstance(o, Exc):
+        one_text = len(o.args) == 1 and is_scalar(o.args[0]) and type_of(cx, o.args[0]) == STR
+        if not one_text and o.cls not in cx.facts.odd_args:
+            cx.facts.odd_args.add(o.cls)
+            raise Restart
         cx.raise_(o.cls, o.message.value if isinstance(o.message, Static) else o.message.operand)
+    made = exception_of(cx, v)
+    if made is not None:
+        message = raised_message(cx, v, made)
+        store(cx, made)
+        cx.raise_(made.cls, message)
     cx.refuse("T2C192", f"raise of {describe(cx, v)}", "raise an exception class with a message")
 
 
 def reraise(cx: Context) -> None:
     """A bare `raise`"""
-    if any(frame.handling is not None for frame in cx.frames):
+    handled = next((f.handling for f in reversed(cx.frames) if f.handling is not None), None)
+    if handled is not None:
+        for ref in (handled.objects or {}).values():
+            made = exception_of(cx, ref)
+            if made is not None:
+                store(cx, made)  # the handler may have raised another of its class in between
         cx.mark("host")
         cx.terminate(Raise("", (), "", cx.span))
     cx.raise_(RuntimeError, "No active exception to reraise")
@@ -155,13 +248,24 @@ def _guard(cx: Context, node: cst.Try, clean_up: Callable[[], None]) -> None:
         return NONE
 
     def passing() -> AbsVal:
+        before = len(cx.block.ops)
         clean_up()
+        _must_not_store(cx, cx.block.ops[before:])
         cx.terminate(Raise("", (), "", cx.span))
 
     with _watched(cx, (cx.site(node), "finally")) as watched:
         end = run_path(cx, block, base.copy(), body)
     run_path(cx, handler_block, _handler_state(cx, handler_block, base, watched), passing)
     _finish(cx, None, block, end, [Handler((), handler_block)], [], since)
+
+
+def _must_not_store(cx: Context, ops: list[Any]) -> None:
+    """What runs while an exception passes must not replace what the exception carries."""
+    cells = set(map(id, cx.payload.values()))
+    if any(isinstance(op, StoreOp) and id(op.cell) in cells for op in walk(Block(ops=ops))):
+        cx.refuse(
+            "T2C191", "an exception with values of its own is raised inside `finally`", "raise it outside of `finally`"
+        )
 
 
 @dataclass(eq=False)
@@ -198,12 +302,20 @@ def _run_except(cx: Context, node: cst.Try) -> None:
         run_body(cx, node.body)
         return NONE
 
-    with _watched(cx, cx.site(node)) as watched, cx.at(("try", cx.span.line)):
-        end = run_path(cx, body_block, base.copy(), body)
+    taken = [_classes(cx, h) for h in node.handlers]
+    catching = tuple(c for classes in taken for c in classes or (Exception,))
+    for c in catching:
+        clear(cx, c)
+    cx.catching.append(catching)
+    try:
+        with _watched(cx, cx.site(node)) as watched, cx.at(("try", cx.span.line)):
+            end = run_path(cx, body_block, base.copy(), body)
+    finally:
+        cx.catching.pop()
     paths: list[Exit] = []
     handlers: list[Handler] = []
-    for h in node.handlers:
-        handler, path = _handler(cx, h, base, watched)
+    for h, classes in zip(node.handlers, taken):
+        handler, path = _handler(cx, h, classes, base, watched)
         handlers.append(handler)
         if path is not None:
             paths.append(path)
@@ -221,7 +333,6 @@ def _finish(
 ) -> None:
     """Joins the body's end and the handlers'; `else` runs after the body, outside of the handlers' reach."""
     from torch2cpp.binding.context import Terminated
-    from torch2cpp.binding.control import branch
     from torch2cpp.binding.statements import run_body
 
     incoming = [*([end] if end is not None else []), *paths]
@@ -251,20 +362,30 @@ def _finish(
     branch(cx, completed.operand, after, lambda: NONE, "else", cx.span)
 
 
-def _handler(cx: Context, h: cst.ExceptHandler, base: State, watched: _Watched) -> tuple[Handler, Exit | None]:
+def _make_objects(cx: Context, exc: Exc) -> None:
+    """What the `raise` has stored of the caught exception, if the handler reads it."""
+    if exc.classes and all(c in cx.facts.payload_wanted for c in exc.classes):
+        exc.objects = {}
+        for c in exc.classes:
+            exc.objects |= load(cx, c)
+
+
+def _handler(
+    cx: Context, h: cst.ExceptHandler, classes: list[type] | None, base: State, watched: _Watched
+) -> tuple[Handler, Exit | None]:
     from torch2cpp.binding.statements import run_body
     from torch2cpp.binding.variables import assign
 
-    classes = _classes(cx, h)
     names = tuple(c.__name__ for c in classes) if classes is not None else ()
-    message = cx.value(STR, "message")
-    block = Block((message,))
+    message, name = cx.value(STR, "message"), cx.value(STR, "class_name")
+    block = Block((message, name))
     state = _handler_state(cx, block, base, watched)
-    first = classes[0] if classes else Exception
-    exc = Exc(first, Host(STR, message), caught=True)
+    taken = tuple(classes or (Exception,))
+    exc = Exc(taken[0], Host(STR, message), caught=True, classes=taken, name=Host(STR, name))
 
     def run() -> AbsVal:
         saved = cx.frame.handling
+        _make_objects(cx, exc)
         cx.frame.handling = exc
         try:
             if h.name is not None:
@@ -290,7 +411,10 @@ def _classes(cx: Context, h: cst.ExceptHandler) -> list[type] | None:
 
     if h.type is None:
         return None
+    saved = cx.span
+    cx.span = cx.frame.source.place(h, cx.span)
     v = evaluate(cx, h.type)
+    cx.span = saved
     if not isinstance(v, Static):
         cx.refuse("T2C194", "the classes of an except clause are not known", "name them")
     listed = list(v.value) if isinstance(v.value, tuple) else [v.value]
@@ -322,7 +446,6 @@ def _handler_state(cx: Context, block: Block, base: State, watched: _Watched) ->
 
 def _must_be_run_time(cx: Context, base: State, key: Any) -> None:
     """A list or dict changed in a try body must be a run-time one: the handler sees the changes made so far."""
-    from torch2cpp.binding.context import Restart
     from torch2cpp.binding.values import DictObj, ListObj
     from torch2cpp.binding.widening import widen_dict, widen_list
 

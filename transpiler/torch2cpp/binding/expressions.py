@@ -274,6 +274,8 @@ def compare_once(cx: Context, op: cst.BaseCompOp, a: AbsVal, b: AbsVal) -> AbsVa
 @distributes
 def identical(cx: Context, a: AbsVal, b: AbsVal) -> AbsVal:
     """`a is b`"""
+    from torch2cpp.binding.exceptions import ExcClass
+
     for v, other in ((a, b), (b, a)):
         if isinstance(other, Static) and other.value is None:
             return is_none(cx, v)
@@ -292,6 +294,9 @@ def identical(cx: Context, a: AbsVal, b: AbsVal) -> AbsVal:
             return operators.compare(cx, "==", a, b)
         return Static(False) if _kind(a) != _kind(b) else operators.compare(cx, "==", a, b)
     x, y = resolve(cx, a), resolve(cx, b)
+    for v, other in ((x, y), (y, x)):
+        if isinstance(v, ExcClass) and isinstance(other, Static) and isinstance(other.value, type):
+            return cx.scalar("eq", v.name.operand, other.value.__name__)
     if isinstance(x, Rt) and isinstance(y, Rt):
         return cx.scalar("same", x.operand, y.operand)
     return Static(a is b or x is y or (a == b if type(a) is type(b) and a.__class__.__name__ == "Ref" else False))

@@ -51,19 +51,27 @@ def instantiate(cx: Context, cls: type, args: list[AbsVal], kwargs: dict[str, Ab
     else:
         ref = Ref(fresh_id())
         cx.state.heap[ref.id] = InstanceObj(cls, {}, cx.site(None))
+    initialise(cx, ref, cls, args, kwargs)
+    return ref
+
+
+def initialise(cx: Context, ref: Ref, cls: type, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> None:
+    """Runs the `__init__` of a new object."""
     if (dataclasses.is_dataclass(cls) and not isinstance(cls.__dict__.get("__init__"), types.FunctionType)) or (
         dataclasses.is_dataclass(cls) and _generated_init(cls)
     ):
         _dataclass_init(cx, ref, cls, args, kwargs)
-    else:
-        init = inspect.getattr_static(cls, "__init__")
-        if isinstance(init, types.FunctionType):
-            from torch2cpp.binding.calls import call
+        return
+    init = inspect.getattr_static(cls, "__init__")
+    if isinstance(init, types.FunctionType):
+        from torch2cpp.binding.calls import call
 
-            call(cx, Static(init), [ref, *args], kwargs)
-        elif args or kwargs:
-            cx.raise_(TypeError, f"{cls.__name__}() takes no arguments")
-    return ref
+        call(cx, Static(init), [ref, *args], kwargs)
+    elif issubclass(cls, BaseException):
+        if kwargs:
+            cx.raise_(TypeError, f"{cls.__name__}() takes no keyword arguments")
+    elif args or kwargs:
+        cx.raise_(TypeError, f"{cls.__name__}() takes no arguments")
 
 
 def _generated_init(cls: type) -> bool:
@@ -147,7 +155,7 @@ def _dataclass_init(cx: Context, ref: Ref, cls: Any, args: list[AbsVal], kwargs:
         for name, value in ordered.items():
             set_attribute(cx, ref, name, value)
     else:
-        cx.write(ref.id, InstanceObj(cls, ordered, obj.site))
+        cx.write(ref.id, InstanceObj(cls, {**obj.fields, **ordered}, obj.site))
     call_method_if_any(cx, ref, "__post_init__", [])
 
 
@@ -240,7 +248,7 @@ def python_class(cx: Context, v: AbsVal) -> type | None:
         case SliceVal():
             return slice
         case Exc():
-            return o.cls
+            return None if o.caught else o.cls
         case Func() | Bound():
             return types.FunctionType
         case Rt():
@@ -271,6 +279,10 @@ def is_instance(cx: Context, v: AbsVal, classes: Any) -> AbsVal:
                 "is_instance",
                 cx.span,
             )
+    from torch2cpp.binding.exceptions import Exc, has_class
+
+    if isinstance(o, Exc):
+        return has_class(cx, o, classes)
     cls = python_class(cx, v)
     if cls is None:
         cx.refuse("T2C183", f"the class of {describe(cx, v)} is not known", "test a value of known class")

@@ -251,6 +251,12 @@ def compare(cx: Context, sign: str, a: AbsVal, b: AbsVal) -> AbsVal:
     if isinstance(a, Static) and isinstance(b, Static) and not _tensors(a, b):
         return static_call(cx, python, a.value, b.value)
     if sign in ("==", "!="):
+        from torch2cpp.binding.exceptions import ExcClass
+
+        if isinstance(a, ExcClass) or isinstance(b, ExcClass):
+            from torch2cpp.binding.expressions import identical
+
+            return identical(cx, a, b) if sign == "==" else logical_not(cx, identical(cx, a, b))
         out = _optional_equality(cx, sign, a, b)
         if out is not None:
             return out

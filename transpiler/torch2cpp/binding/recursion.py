@@ -145,6 +145,8 @@ def _bind(cx: Context, f: Any, name: str, shape: _Shape, types: list[Type], firs
     from torch2cpp.binding.calls import run_function
 
     saved = (cx.state, cx.block, cx.frames, cx.labels, cx.path)
+    exceptions = (cx.catching, cx.payload, cx.in_function)
+    cx.catching, cx.payload, cx.in_function = [], {}, True
     scopes = {k: o for k, o in cx.state.heap.items() if not isinstance(k, tuple)}
     cx.state, cx.block, cx.path = State(dict(scopes)), Block(), (("function", name),)
     cx.labels = []
@@ -170,6 +172,7 @@ def _bind(cx: Context, f: Any, name: str, shape: _Shape, types: list[Type], firs
         check_open(cx)
     finally:
         cx.state, cx.block, cx.frames, cx.labels, cx.path = saved
+        cx.catching, cx.payload, cx.in_function = exceptions
 
 
 def _parameter(cx: Context, value: Any, t: Type, site: Any) -> AbsVal:

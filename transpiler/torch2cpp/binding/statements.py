@@ -321,7 +321,10 @@ def _raise(cx: Context, node: cst.Raise) -> None:
     if node.exc is None:
         reraise(cx)
     else:
-        raise_value(cx, evaluate(cx, node.exc))
+        raised = evaluate(cx, node.exc)
+        if node.cause is not None:
+            evaluate(cx, node.cause.item)
+        raise_value(cx, raised)
 
 
 @handles(cst.Try)

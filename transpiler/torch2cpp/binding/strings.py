@@ -60,6 +60,7 @@ def to_str(cx: Context, v: AbsVal) -> Text:
 
 @distributes
 def _str_of(cx: Context, v: AbsVal) -> Text:
+    from torch2cpp.binding.exception_objects import text_of
     from torch2cpp.binding.exceptions import Exc
 
     o = resolve(cx, v)
@@ -69,9 +70,15 @@ def _str_of(cx: Context, v: AbsVal) -> Text:
         case Host():
             return o if o.type == STR else cx.scalar("str", o.operand, label="text")
         case Exc():
+            if o.caught and any(issubclass(t, k) for t in cx.facts.textless for k in o.classes):
+                cx.refuse("T2C220", "an exception that carries what has no text is turned into text", "read its fields")
             return o.message
         case Rt(type=OptionalType()):
             return _optional(cx, o, to_str)
+        case InstanceObj() if issubclass(o.cls, BaseException):
+            text = text_of(cx, v, o)
+            assert isinstance(text, Static | Host)
+            return text
         case InstanceObj():
             out = _user_text(cx, v, "__str__")
             if out is not None:
@@ -110,6 +117,8 @@ def _repr_of(cx: Context, v: AbsVal) -> Text:
         case Rt():
             return _run_time_repr(cx, o)
         case Exc():
+            if o.caught:
+                cx.refuse("T2C220", "repr() of a caught exception", "use type(e).__name__ and str(e)")
             shown = [to_repr(cx, a) for a in o.args] or ([to_repr(cx, o.message)] if _has_text(o.message) else [])
             return _bracketed(cx, f"{o.cls.__name__}(", shown, ")")
         case InstanceObj():

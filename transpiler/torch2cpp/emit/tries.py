@@ -98,7 +98,7 @@ def _matches(handler: Handler, error: str) -> str:
 
 def _handler(s: Statements, handler: Handler, ctx: Context, error: str) -> list[Node]:
     nodes: list[Node] = []
-    for param, text in zip(handler.body.params, (f"{error}.message()",)):
+    for param, text in zip(handler.body.params, (f"{error}.message()", f"{error}.type_name()")):
         variable = s.variables.of[param]
         if variable in s.used:
             nodes.append(Line(f"const std::string {variable.name} = {text};"))

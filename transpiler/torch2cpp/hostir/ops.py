@@ -153,7 +153,7 @@ class Handler:
 
     #: Class names with their bases resolved: matches when any name is among those raised.
     names: tuple[str, ...]
-    #: Its first parameter is the exception's message (str), its second the payload id when used.
+    #: Its first parameter is the exception's message, its second the name of its class; both are strings.
     body: Block
 
 

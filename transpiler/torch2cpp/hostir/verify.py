@@ -67,7 +67,7 @@ RULES = {
     "V017": "a weight is in the program, with its dtype and shape",
     "V018": "a state cell is declared in the program",
     "V019": "a loop has one initial value per carried parameter",
-    "V020": "a handler takes the message, a string, or nothing",
+    "V020": "a handler takes the message and the class's name, strings, or nothing",
     "V021": "no two values have the same id",
     "V022": "the labels of scopes are unique in their function",
     "V023": "the instances of an indexed region call take and give the same, the first one names the region",
@@ -217,7 +217,7 @@ class _Checker:
                 self.block(op.body, scope, arm, op)
                 for handler in op.handlers:
                     types = [p.type for p in handler.body.params]
-                    self.expect(types in ([], [STR]), "V020", f"handler takes {len(types)} values", op)
+                    self.expect(types in ([], [STR], [STR, STR]), "V020", f"handler takes {len(types)} values", op)
                     self.block(handler.body, scope, arm, op)
                 if op.final is not None:
                     final = _Place(place.function, (), place.loop, place.scopes)
