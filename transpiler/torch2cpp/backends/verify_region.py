@@ -53,19 +53,12 @@ def verify(
     After a crash, the regions that did not run are missing from the result.
     """
     inputs, outputs = folder / "samples.bin", folder / "results.bin"
-    with inputs.open("wb") as file:
-        writer = SampleWriter(file)
-        for region in regions:
-            writer.tensors([weights[w.name].detach().contiguous() for w in region.slots])
-            writer.int(len(samples[region.name]))
-            for sample in samples[region.name]:
-                for value, param in zip(sample, region.region.params, strict=True):
-                    writer.value(value, param.type)
+    write_samples(inputs, regions, samples, weights)
     outputs.unlink(missing_ok=True)
-    # Sums are split by the number of threads: the same number gives the same bits.
-    env = {**os.environ, "OMP_NUM_THREADS": str(torch.get_num_threads())}
     try:
-        done = subprocess.run([program, inputs, outputs], env=env, capture_output=True, timeout=TIMEOUT, check=False)
+        done = subprocess.run(
+            [program, inputs, outputs], env=environment(), capture_output=True, timeout=TIMEOUT, check=False
+        )
         crash = f"it ended the program with status {done.returncode}"
     except subprocess.TimeoutExpired:
         crash = f"it ran for more than {TIMEOUT} s"
@@ -78,6 +71,28 @@ def verify(
             verdicts[region.name] = Verdict(None, crash, 0, 0)
             break
     return verdicts
+
+
+def write_samples(
+    path: Path,
+    regions: Sequence[DistinctRegion],
+    samples: Mapping[str, Sequence[Sample]],
+    weights: Mapping[str, torch.Tensor],
+) -> None:
+    """The regions' weights and samples, as the checker reads them."""
+    with path.open("wb") as file:
+        writer = SampleWriter(file)
+        for region in regions:
+            writer.tensors([weights[w.name].detach().contiguous() for w in region.slots])
+            writer.int(len(samples[region.name]))
+            for sample in samples[region.name]:
+                for value, param in zip(sample, region.region.params, strict=True):
+                    writer.value(value, param.type)
+
+
+def environment() -> dict[str, str]:
+    """The checker's: sums are split by the number of threads, so the same number gives the same bits."""
+    return {**os.environ, "OMP_NUM_THREADS": str(torch.get_num_threads())}
 
 
 def _judge(

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import final
 
 from torch2cpp.backends.aten.write_region import Refused, write_region
+from torch2cpp.backends.exported.suitable import TWIN
 from torch2cpp.backends.interface import header_text, supported
 from torch2cpp.backends.protocol import Artifact, Context, Refusal, Safety, Target, Unit
 from torch2cpp.emit.environment import render
@@ -51,10 +52,13 @@ class AtenBackend:
             return Artifact(refused=refused)
         sources["src/regions/aten_border.h"] = render("aten/aten_border.h")
         units = []
-        for i, group in enumerate(_groups(written)):
-            path = f"src/regions/aten_{i}.cpp"
-            sources[path] = render("regions/group.cpp.j2", backend=self.name, names=group)
-            units.append(Unit(path, flags=("-fvisibility=hidden",)))
+        # Apart from each other: which of the twins there are changes less often.
+        for kind, twins in (("aten", False), ("aten_twins", True)):
+            mine = [each for each in written if each[0].endswith(TWIN) == twins]
+            for i, group in enumerate(_groups(mine) if mine else []):
+                path = f"src/regions/{kind}_{i}.cpp"
+                sources[path] = render("regions/group.cpp.j2", backend=self.name, names=group)
+                units.append(Unit(path, flags=("-fvisibility=hidden",)))
         return Artifact(sources, tuple(units), refused=refused)
 
 

@@ -16,6 +16,8 @@ from torch2cpp.regions.share import DistinctRegion
 WORTH_COMPILING = 2
 #: Unrolled over time when decomposed: the ATen operator itself is smaller, faster and takes every length.
 _RECURRENT = frozenset({"aten::gru", "aten::lstm", "aten::rnn_tanh", "aten::rnn_relu"})
+#: How the name of a region's `aten` form ends.
+TWIN = "_eager"
 #: Dtypes of tensors at the border -> their names in the C ABI.
 DTYPE_NAMES = {
     torch.bool: "bool",
@@ -33,7 +35,7 @@ DTYPE_NAMES = {
 
 def eager_twin(region: DistinctRegion) -> DistinctRegion:
     """The region under the name of its `aten` form."""
-    return DistinctRegion(f"{region.name}_eager", region.region, region.key)
+    return DistinctRegion(f"{region.name}{TWIN}", region.region, region.key)
 
 
 def unsuitable(region: Region, worth: int = WORTH_COMPILING) -> Refusal | None:

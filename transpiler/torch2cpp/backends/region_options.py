@@ -1,0 +1,37 @@
+"""What can be chosen about compiling regions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import final
+
+from torch2cpp.backends.protocol import Target
+from torch2cpp.backends.registry import DEFAULT
+from torch2cpp.regions.samples import Sample
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class RegionOptions:
+    """How regions are to be compiled."""
+
+    #: C++ namespace of the project.
+    namespace: str
+    #: Folder in which the checker is built; anything in it may be overwritten.
+    work: Path
+    #: Folder for what later runs may reuse.
+    cache: Path
+    backend: str = DEFAULT
+    target: Target = field(default_factory=Target)
+    #: Real inputs by region name, recorded while the examples ran.
+    recorded: Mapping[str, Sequence[Sample]] = field(default_factory=dict)
+    #: Sample inputs by distinct region, where they were made before.
+    samples: Mapping[str, Sequence[Sample]] = field(default_factory=dict)
+    #: What `auto` chooses from; all that are installed where empty.
+    candidates: tuple[str, ...] = ()
+    #: Whether every region's `aten` form is compiled along, so that searches with different backends share it.
+    every_twin: bool = False
+    #: Whether compiled code is compared with eager; off only where the caller does so itself.
+    verify: bool = True

@@ -1,0 +1,247 @@
+"""Tries backends and settings per distinct region until each one's results are right."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import final
+
+import torch
+
+from torch2cpp.backends.build_checker import BuildError, build_checker
+from torch2cpp.backends.composite import write_composites
+from torch2cpp.backends.cutting import Cutting
+from torch2cpp.backends.exported.suitable import eager_twin
+from torch2cpp.backends.interface import interface
+from torch2cpp.backends.merge import merge
+from torch2cpp.backends.protocol import (
+    Artifact,
+    Backend,
+    CompiledRegions,
+    Context,
+    Refusal,
+    RegionReport,
+    RegionUse,
+    Safety,
+)
+from torch2cpp.backends.region_options import RegionOptions
+from torch2cpp.backends.registry import REFERENCE, create
+from torch2cpp.backends.verify_region import verify
+from torch2cpp.regions.samples import Sample, make_samples
+from torch2cpp.regions.share import DistinctRegion, Sharing
+
+#: (backend, setting)
+Choice = tuple[str, Safety]
+#: (backend, setting, largest error, why it was not chosen or "chosen")
+Attempt = tuple[str, Safety, float | None, str]
+#: Stands for a backend in reports where a region was cut into parts.
+CUT = "in parts"
+
+
+class RegionsFailed(Exception):
+    """No backend gives a region's results; the message names the region and what was tried."""
+
+
+@final
+class Search:
+    """Tries backends and settings per distinct region until each one's results are right.
+
+    `order` names the backends to try, `orders` those of single distinct regions; the reference ends each.
+    """
+
+    def __init__(
+        self,
+        sharing: Sharing,
+        weights: Mapping[str, torch.Tensor],
+        options: RegionOptions,
+        order: Sequence[str],
+        orders: Mapping[str, Sequence[str]] | None = None,
+    ) -> None:
+        self.sharing = sharing
+        self.weights = weights
+        self.options = options
+        every = [*order, *(name for each in (orders or {}).values() for name in each)]
+        # The reference comes last: it compiles what the others need of it.
+        names = [name for name in dict.fromkeys(every) if name != REFERENCE]
+        self.backends: dict[str, Backend] = {name: create(name) for name in (*names, REFERENCE)}
+        self.chains = {d.name: self._chain((orders or {}).get(d.name, order)) for d in sharing.distinct}
+        self.cutting = Cutting(sharing.distinct, weights)
+        self.left: dict[str, list[Choice]] = {}
+        self.tried: dict[str, list[Attempt]] = {}
+        self.believed: dict[str, int] = {}
+        #: What the backends made last; after `run`, of the choices believed.
+        self.artifacts: list[Artifact] = []
+        self.samples: dict[str, Sequence[Sample]] = {}
+        for d in sharing.distinct:
+            self._add(d, self._samples(d), self.chains[d.name])
+
+    def _chain(self, names: Sequence[str]) -> list[Choice]:
+        return [
+            (name, safety) for name in dict.fromkeys((*names, REFERENCE)) for safety in self.backends[name].safeties
+        ]
+
+    def run(self) -> CompiledRegions:
+        """The search; ends when every region is believed."""
+        while True:
+            artifacts = self.artifacts = self._compile()
+            open_regions = [d for d in self.cutting.everything if d.name not in self.believed]
+            if not open_regions:
+                return self._result(artifacts)
+            if self.options.verify:
+                self._check(artifacts, open_regions)
+            else:
+                for d in open_regions:
+                    self._believe(d, None, 0)
+
+    def _add(self, d: DistinctRegion, samples: Sequence[Sample], chain: Sequence[Choice]) -> None:
+        self.samples[d.name] = samples
+        self.left[d.name] = list(chain)
+        self.tried[d.name] = []
+
+    def _samples(self, distinct: DistinctRegion) -> list[Sample]:
+        if self.options.backend == REFERENCE and not self.options.verify:
+            return []
+        if distinct.name in self.options.samples:
+            return list(self.options.samples[distinct.name])
+        # Inputs of every instance tell something about their common structure.
+        own = [name for name, (d, _) in self.sharing.instances.items() if d is distinct]
+        recorded = [s for name in own for s in self.options.recorded.get(name, ())]
+        return make_samples(distinct.region, self.weights, recorded)
+
+    def _compile(self) -> list[Artifact]:
+        """Every region by the first choice left to it; choices that refuse are struck off."""
+        while True:
+            artifacts: list[Artifact] = []
+            refused = False
+            for name, backend in self.backends.items():
+                batch = [d for d in self.cutting.whole if self._choice(d)[0] == name]
+                if name == REFERENCE:
+                    batch += self._twins(artifacts)
+                artifacts.append(backend.compile(batch, self._context()) if batch else Artifact())
+                for d in batch:
+                    if d.name in artifacts[-1].refused:
+                        refused = True
+                        self._refuse(d, name, artifacts[-1].refused[d.name])
+            if not refused:
+                artifacts.append(write_composites(self.cutting.composites, self.options.namespace))
+                return [a for a in artifacts if a.units]
+
+    def _twins(self, artifacts: Sequence[Artifact]) -> list[DistinctRegion]:
+        needed = {twin.name: twin for a in artifacts for twin in a.companions}
+        if self.options.every_twin:
+            reference, target = self.backends[REFERENCE], self.options.target
+            every = [d for d in self.sharing.distinct if reference.accepts(d, target) is None]
+            needed = {twin.name: twin for twin in map(eager_twin, every)} | needed
+        return list(needed.values())
+
+    def _choice(self, d: DistinctRegion) -> Choice:
+        if not self.left[d.name]:
+            tried = "; ".join(f"{b} ({s}): {reason}" for b, s, _, reason in self.tried[d.name])
+            raise RegionsFailed(f"region {d.name} ({d.region.span}) is right with no backend: {tried}")
+        return self.left[d.name][0]
+
+    def _context(self) -> Context:
+        return Context(
+            self.options.namespace,
+            self.options.target,
+            self.samples,
+            self.weights,
+            self.options.cache,
+            {name: left[0][1] for name, left in self.left.items() if left},
+        )
+
+    def _refuse(self, d: DistinctRegion, backend: str, refusal: Refusal) -> None:
+        """Cuts the region where some of its operations are at fault, else goes on to the next backend."""
+        self._strike(d.name, backend, refusal.reason)
+        for part, clean, samples in self.cutting.cut(d, refusal.culprits, self.samples[d.name]):
+            if part.name not in self.left:
+                chain = self.chains[d.name]
+                self.chains[part.name] = chain if clean else [c for c in chain if c[0] == REFERENCE]
+                self._add(part, samples, self.chains[part.name])
+
+    def _strike(self, region: str, backend: str, reason: str) -> None:
+        """The backend refuses the region: none of its settings will do."""
+        safety = self.left[region][0][1]
+        self.tried[region].append((backend, safety, None, reason))
+        self.left[region] = [c for c in self.left[region] if c[0] != backend]
+
+    def _check(self, artifacts: Sequence[Artifact], open_regions: Sequence[DistinctRegion]) -> None:
+        try:
+            program = self._build(artifacts, open_regions)
+        except BuildError as error:
+            self._blame(error, open_regions)
+            return
+        verdicts = verify(program, open_regions, self.samples, self.weights, self.options.work)
+        for d in open_regions:
+            verdict = verdicts.get(d.name)
+            if verdict is None:
+                continue  # A crash of another region came first; the next round runs it.
+            reason = verdict.reason
+            if not reason and verdict.samples and verdict.fallbacks == verdict.samples:
+                reason = "its compiled code takes none of the sample inputs"
+            if not reason:
+                self._believe(d, verdict.error, verdict.samples)
+            elif self.cutting.is_cut(d):
+                # Its parts were judged on their own; what is left is to leave it whole.
+                self.cutting.undo(d)
+                self.tried[d.name].append((CUT, "fast", verdict.error, reason))
+            else:
+                backend, safety = self.left[d.name].pop(0)
+                self.tried[d.name].append((backend, safety, verdict.error, reason))
+
+    def chose(self, d: DistinctRegion, name: str) -> bool:
+        """After `run`: whether the backend is right for the region, or for parts of it."""
+        return any(self._choice(part)[0] == name for part in self.cutting.leaves(d))
+
+    def checker(self) -> Path:
+        """After `run`: a program that runs every distinct region of the program."""
+        return self._build(self.artifacts, self.sharing.distinct)
+
+    def _build(self, artifacts: Sequence[Artifact], regions: Sequence[DistinctRegion]) -> Path:
+        interfaces = [interface(d, self.options.namespace)[0] for d in regions]
+        sources, units, link, packages = merge(artifacts)
+        return build_checker(interfaces, sources, units, link, self.options.work, self.options.cache, packages)
+
+    def _blame(self, error: BuildError, open_regions: Sequence[DistinctRegion]) -> None:
+        """Finds which regions' C++ does not compile, by building each one alone."""
+        blamed = False
+        for d in open_regions:
+            if self.cutting.is_cut(d):
+                continue
+            name = self._choice(d)[0]
+            try:
+                alone = self.backends[name].compile([d], self._context())
+                twins = self.backends[REFERENCE].compile(alone.companions, self._context())
+                self._build([alone, twins] if alone.companions else [alone], [d])
+            except BuildError as own:
+                blamed = True
+                self._strike(d.name, name, f"its C++ does not compile: {str(own).splitlines()[0][:200]}")
+        if not blamed:
+            raise RegionsFailed(f"the regions compile alone but not together: {error}") from error
+
+    def _believe(self, d: DistinctRegion, error: float | None, samples: int) -> None:
+        choice: Choice = (CUT, "fast") if self.cutting.is_cut(d) else self.left[d.name][0]
+        self.tried[d.name].append((*choice, error, "chosen"))
+        self.believed[d.name] = samples
+
+    def _result(self, artifacts: Sequence[Artifact]) -> CompiledRegions:
+        sources, units, link, packages = merge(artifacts)
+        views = {d.name: interface(d, self.options.namespace)[0] for d in self.sharing.distinct}
+        uses = {
+            name: RegionUse(d.class_name, views[d.name].header, weights, d.name)
+            for name, (d, weights) in self.sharing.instances.items()
+        }
+        return CompiledRegions(uses, sources, units, link, tuple(map(self._report, self.sharing.distinct)), packages)
+
+    def _report(self, d: DistinctRegion) -> RegionReport:
+        """What was tried; for a region in parts, the parts' choices too, and the optimising one of them as its own."""
+        tried: list[Attempt] = list(self.tried[d.name])
+        chosen = REFERENCE
+        for part in self.cutting.leaves(d):
+            choice = self._choice(part)
+            backend = choice[0]
+            chosen = backend if backend != REFERENCE else chosen
+            if part is not d:
+                error = self.tried[part.name][-1][2]
+                tried.append((*choice, error, f"chosen for its part {part.name} ({part.region.span})"))
+        return RegionReport(d.name, tuple(tried), chosen, self.believed[d.name])
