@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -53,9 +54,7 @@ def time_regions(
 def _run(program: Path, inputs: Path, folder: Path) -> list[float]:
     times = folder / "times.txt"
     times.unlink(missing_ok=True)
-    command = [program, inputs, folder / "timed_results.bin", times, str(MILLISECONDS)]
-    try:
+    command = [str(p) for p in (program, inputs, folder / "timed_results.bin", times, MILLISECONDS)]
+    with contextlib.suppress(subprocess.TimeoutExpired):
         subprocess.run(command, env=environment(), capture_output=True, timeout=TIMEOUT, check=False)
-    except subprocess.TimeoutExpired:
-        pass
     return [float(line) for line in times.read_text().split()] if times.exists() else []

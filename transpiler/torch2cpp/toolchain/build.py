@@ -103,6 +103,8 @@ def _settings(project: Path, python: bool, warnings: bool) -> dict[str, str]:
         "CMAKE_MAKE_PROGRAM": ninja(),
         "CMAKE_CXX_COMPILER_LAUNCHER": ";".join(_launcher(project)),
         "TORCH2CPP_TORCH": str(torch_folder()),
+        # Where the packages of Python are that bring further libraries.
+        "TORCH2CPP_PYTHON_PROGRAM": sys.executable,
         "TORCH2CPP_PYTHON": "ON" if python else "OFF",
         "TORCH2CPP_WARNINGS": "ON" if warnings else "OFF",
     }
