@@ -48,7 +48,8 @@ class TORCH2CPP_API PyError : public std::runtime_error {
 // An input, weight or state value that the program was not built for: wrong dtype, rank, size or device, or missing.
 class TORCH2CPP_API InputError : public std::runtime_error {
  public:
-  // `kind` is "input", "weight" or "state"; `name` the Python name, such as "x" or "fc.weight".
+  // `kind` is "input", "weight", "state", or "region result" where inputs lead to sizes inside the program that it was
+  // not built for; `name` is the Python name, such as "x" or "fc.weight".
   InputError(std::string kind, std::string name, std::string expected, std::string got);
 
   const std::string& kind() const noexcept { return kind_; }

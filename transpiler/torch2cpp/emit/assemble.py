@@ -259,6 +259,14 @@ def _region(name: str, region: Region, layout: Layout, member: str, backend: str
         result = layout.region_structs[name]
     else:
         result = spell(region.results[0].type, layout.types) if region.results else "void"
+    reached = layout.region_fields.get(name)
+    checks = [
+        node
+        for i, r in enumerate(region.results)
+        for node in check_input(
+            Expr(f"out.{reached[i]}" if reached else "out", POSTFIX), r.name, r.type, layout.types, kind="region result"
+        )
+    ]
     return RegionView(
         method=layout.regions[name],
         place=f"{PurePath(region.span.file).name}:{region.span.lines}",
@@ -268,6 +276,7 @@ def _region(name: str, region: Region, layout: Layout, member: str, backend: str
         struct=layout.region_structs.get(name, ""),
         fields=fields,
         member=member,
+        checks=tuple(render(checks, Comments(""))),
         backend=backend,
     )
 
