@@ -18,6 +18,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from torch2cpp.backends.protocol import RegionReport
+from torch2cpp.backends.registry import UnknownBackend
 from torch2cpp.diagnostics import Refused, SignatureError
 from torch2cpp.model_file import ModelFile, ModelFileError, load_model_file
 from torch2cpp.options import Options
@@ -33,7 +34,11 @@ app = typer.Typer(add_completion=False, no_args_is_help=True, help="PyTorch mode
 _err = Console(stderr=True, soft_wrap=True)
 
 FileArgument = Annotated[str, typer.Argument(metavar="FILE.py[:factory]", help="A model file.")]
-BackendOption = Annotated[str, typer.Option(help="What compiles the regions: aten, aotinductor.")]
+BackendOption = Annotated[
+    str,
+    typer.Option(help="What compiles the regions: aten, aotinductor, onnxruntime, torchscript, openvino, or auto."),
+]
+ThreadsOption = Annotated[int | None, typer.Option(help="Threads of tensor operations; torch's own number by default.")]
 TargetOption = Annotated[str, typer.Option(help="The machine the C++ is for.")]
 DumpOption = Annotated[Path | None, typer.Option(help="Writes one numbered text per stage into this folder.")]
 PassesOption = Annotated[
@@ -57,12 +62,20 @@ def check(
     as_json: Annotated[bool, typer.Option("--json", help="Prints one line of JSON and nothing else.")] = False,
     dump_dir: DumpOption = None,
     passes: PassesOption = "all",
+    threads: ThreadsOption = None,
 ) -> None:
     """Transpiles, builds, and compares with Python on every input of the file."""
     with _reporting(as_json), _folder(out) as folder, _prints_to_stderr(as_json) as answer:
         project, _ = _project(
             file,
-            Options(backend=backend, target=target, out=folder, dump_dir=dump_dir, passes=choose_passes(passes)),
+            Options(
+                backend=backend,
+                target=target,
+                out=folder,
+                dump_dir=dump_dir,
+                passes=choose_passes(passes),
+                threads=threads,
+            ),
             entry,
             as_json,
         )
@@ -87,10 +100,13 @@ def compile_(
     python: Annotated[bool, typer.Option(help="Builds the pybind11 module too.")] = True,
     dump_dir: DumpOption = None,
     passes: PassesOption = "all",
+    threads: ThreadsOption = None,
 ) -> None:
     """Transpiles and builds a project."""
     with _reporting(False):
-        options = Options(backend=backend, target=target, out=out, dump_dir=dump_dir, passes=choose_passes(passes))
+        options = Options(
+            backend=backend, target=target, out=out, dump_dir=dump_dir, passes=choose_passes(passes), threads=threads
+        )
         project, _ = _project(file, options, entry, False)
         with _progress(False) as step:
             built = project.build(python=python, progress=lambda done, of, what: step(f"build {done}/{of}", what))
@@ -178,7 +194,7 @@ def _reporting(as_json: bool) -> Iterator[None]:
         yield
     except typer.Exit:
         raise
-    except (Refused, SignatureError, ModelFileError, ToolMissing, UnknownPass) as error:
+    except (Refused, SignatureError, ModelFileError, ToolMissing, UnknownBackend, UnknownPass) as error:
         _fail(str(error), REFUSED, as_json)
     except Exception as error:
         _err.print(traceback.format_exc(), markup=False, highlight=False)

@@ -21,6 +21,8 @@ class Options:
     entries: tuple[str, ...] = ("forward",)
     backend: str = "aotinductor"
     target: str = "native"
+    #: Threads of tensor operations; as torch has them where None.
+    threads: int | None = None
     #: Dimensions declared to vary, in the form of torch.export.
     dynamic_shapes: Any = None
     #: Parameters fixed while transpiling.

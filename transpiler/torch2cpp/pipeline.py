@@ -36,6 +36,7 @@ from torch2cpp.parity.coverage import Coverage, coverage
 from torch2cpp.parity.golden import write_golden
 from torch2cpp.parity.run import Outcome, call
 from torch2cpp.passes.order import STAGE_NAMES, stages
+from torch2cpp.toolchain.threads import using_threads
 from torch2cpp.toolchain.tools import cache_folder
 
 #: Names of all stages, as `--dump-dir` numbers them.
@@ -154,6 +155,11 @@ def analyse(model: Any, examples: Any, options: Options, report: Report = lambda
 
 def transpile(model: Any, examples: Any, options: Options, report: Report = lambda _: None) -> Transpiled:
     """All stages up to the emitted project. Raises diagnostics.Refused for what cannot be transpiled."""
+    with using_threads(options.threads):
+        return _transpile(model, examples, options, report)
+
+
+def _transpile(model: Any, examples: Any, options: Options, report: Report) -> Transpiled:
     started = time.perf_counter()
     dump = Dump(options.dump_dir)
     # Python's own results come from a model that binding has not looked at.

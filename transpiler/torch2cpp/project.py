@@ -20,6 +20,7 @@ from torch2cpp.parity.verdict import Verdict, cover, judge
 from torch2cpp.pipeline import Report, Transpiled, calls_of, is_exact, run_python
 from torch2cpp.pipeline import transpile as run_pipeline
 from torch2cpp.toolchain.build import Built, Progress, build
+from torch2cpp.toolchain.threads import using_threads
 
 
 def transpile(
@@ -30,6 +31,7 @@ def transpile(
     entries: Sequence[str] | None = None,
     backend: str = "aotinductor",
     target: str = "native",
+    threads: int | None = None,
     dynamic_shapes: Any = None,
     pin: Mapping[str, Any] | None = None,
     out: str | Path | None = None,
@@ -43,7 +45,8 @@ def transpile(
     `examples` are argument tuples; with several entries a dict of them by entry, or pairs of an entry and
     its arguments in the order of the calls. Together they should reach every branch. `entries` names all
     methods of one object to deploy; `stateful` says that the examples are
-    successive calls on one instance. Raises `torch2cpp.Refused`, whose text says what cannot be transpiled,
+    successive calls on one instance; `threads` is how many tensor operations use while regions are compiled
+    and checked. Raises `torch2cpp.Refused`, whose text says what cannot be transpiled,
     where, and what to write instead.
     """
     name = name or default_name(model)
@@ -52,6 +55,7 @@ def transpile(
         entries=tuple(entries) if entries else (entry,),
         backend=backend,
         target=target,
+        threads=threads,
         dynamic_shapes=dynamic_shapes,
         pin=dict(pin or {}),
         out=Path(out) if out is not None else Path("out") / name,
@@ -124,6 +128,10 @@ class Project:
 
         Without inputs, on the examples; else on argument tuples, by entry where there are several.
         """
+        with using_threads(self.transpiled.options.threads):
+            return self._check(inputs)
+
+    def _check(self, inputs: Sequence[Any] | Mapping[str, Sequence[Any]] | None) -> Verdict:
         stateful = self.transpiled.options.stateful
         if inputs is None:
             calls, want = list(self.transpiled.calls), list(self.transpiled.outcomes)

@@ -67,11 +67,18 @@ class Interpreter:
     """One instance of the model: its state lives here, between calls of `run`.
 
     `capture` asks to keep the inputs of up to so many calls of each region, those with new
-    shapes first, for build-time checks.
+    shapes first, for build-time checks. `on_region` is called with each region and its inputs
+    before it runs.
     """
 
-    def __init__(self, program: Program, capture: int = 0) -> None:
+    def __init__(
+        self,
+        program: Program,
+        capture: int = 0,
+        on_region: Callable[[Region, tuple[Any, ...]], None] | None = None,
+    ) -> None:
         self.program = program
+        self._on_region = on_region
         # As they are: ATen picks the way of a matmul by whether a weight requires gradients, under no_grad too.
         self.weights = dict(program.weights)
         self.state: dict[Cell, Any] = {}
@@ -295,6 +302,8 @@ class Interpreter:
             name = op.instances[index]
         if self._capture:
             self._keep(name, args)
+        if self._on_region is not None:
+            self._on_region(self.program.regions[name], args)
         self._define(frame, op.results, self.run_region(self.program.regions[name], args), op)
 
     def run_region(self, region: Region, args: Sequence[Any]) -> tuple[Any, ...]:
