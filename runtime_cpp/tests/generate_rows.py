@@ -110,6 +110,7 @@ CONTAINERS: dict[str, list[Case]] = {
     "list.concat": [(LIST, [5])],
     "list.repeat": [(LIST, 2)],
     **each("contains index count", (LIST, 1), (LIST, 7), (WORDS, "a"), prefix="list."),
+    "list.less": [(LIST, [3, 1]), ([3, 1], LIST), (LIST, LIST), (WORDS, ["c"])],
     "list.sort": [(LIST, False), (WORDS, True)],
     "list.sort_by": [(WORDS, [2, 1], False)],
     **each("sum min max", (LIST,), ([0.5, 1.5],), prefix="list."),

@@ -343,10 +343,14 @@ template <class T>
 bool operator<(const List<T>& a, const List<T>& b) {
   for (int64_t i = 0; i < a.size() && i < b.size(); ++i) {
     if (!equal(a.get(i), b.get(i))) {
-      return a.get(i) < b.get(i);
+      return Order<T>::less(a.get(i), b.get(i));
     }
   }
   return a.size() < b.size();
+}
+template <class T>
+bool list_less(const List<T>& a, const List<T>& b) {
+  return a < b;
 }
 // A tuple of run-time length is a list that nobody changes: it may be a key.
 template <class T>

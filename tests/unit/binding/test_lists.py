@@ -220,3 +220,13 @@ def test_lists_of_unlike_values() -> None:
         return xs
 
     assert_like_python(f, (3,), (4,))
+
+
+def test_order_of_run_time_lists() -> None:
+    def f(xs: list[int], ys: list[int]) -> object:
+        a, b = xs[1:], list(ys)
+        rows = [xs, ys, [1, 2], a]
+        pairs = sorted((len(r), r) for r in rows)
+        return a < b, a > b, a <= b, a >= b, a < [1, 2], sorted(rows), pairs, max(rows), sorted(rows, reverse=True)
+
+    assert_like_python(f, ([3, 1, 2], [1, 2, 5]), ([1], [7]), ([1, 2], [2]))

@@ -18,7 +18,7 @@ from torch2cpp.binding.dict_views import is_view, snapshot
 from torch2cpp.binding.keys import key_operand
 from torch2cpp.binding.unlike import common_type
 from torch2cpp.binding.values import AbsVal, DictObj, Host, Iter, ListObj, Rt, Static, Tup
-from torch2cpp.hostir.types import BOOL, NEVER, STR, DictType, ListType, SetType, StructType, Type
+from torch2cpp.hostir.types import BOOL, INT, NEVER, STR, DictType, ListType, SetType, StructType, Type
 
 
 @distributes
@@ -214,12 +214,29 @@ def container_compare(cx: Context, sign: str, a: AbsVal, b: AbsVal) -> AbsVal | 
             out = step(0)
             return out if sign == "==" else operators.logical_not(cx, out)
         return _lexicographic(cx, sign, xs, ys)
+    if sign in ("<", ">", "<=", ">=") and (isinstance(x, Rt) or isinstance(y, Rt)):
+        return _ordered(cx, sign, as_list_of(cx, a, y), as_list_of(cx, b, x))
     if sign in ("==", "!=") and (isinstance(x, Rt) or isinstance(y, Rt)):
         p, q = as_list_of(cx, a, y), as_list_of(cx, b, x)
         if p is not None and q is not None:
             eq = cx.scalar("equal", p.operand, q.operand)
             return eq if sign == "==" else operators.logical_not(cx, eq)
     return None
+
+
+def _ordered(cx: Context, sign: str, p: Rt | None, q: Rt | None) -> AbsVal | None:
+    """The order of lists of run-time length; None where their elements have none."""
+    from torch2cpp.binding.sorting import sortable
+
+    if p is None or q is None or p.type != q.type or not sortable(p.type):
+        return None
+    if sign in ("<", ">"):
+        return cx.scalar("list.less", *((p.operand, q.operand) if sign == "<" else (q.operand, p.operand)))
+    assert isinstance(p.type, ListType)
+    if p.type.elem not in (INT, BOOL, STR):  # a NaN is neither less nor not
+        return None
+    less = cx.host("list.less", *((q.operand, p.operand) if sign == "<=" else (p.operand, q.operand)))
+    return cx.scalar("not", less)
 
 
 def _lexicographic(cx: Context, sign: str, xs: list[AbsVal], ys: list[AbsVal]) -> AbsVal:

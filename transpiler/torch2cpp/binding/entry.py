@@ -176,10 +176,12 @@ def _bind_kind(cx: Context, kind: _Kind) -> Function:
     cx.span = parsed.source.span(parsed.node)
     params: list[Param] = []
     names: dict[str, AbsVal] = {}
+    parts: dict[str, dict[str, AbsVal]] = {}
     for spec in specs:
         param, value = _parameter(cx, spec)
         params.append(param)
-        names[spec.name] = value
+        (parts.setdefault(spec.part_of, {}) if spec.part_of else names)[spec.name] = value
+    names |= _gathered(cx, inspect.signature(function), parts)
     positional = list(inspect.signature(function).parameters)
     if first is not None:
         names = {positional[0]: first, **names}
@@ -191,6 +193,22 @@ def _bind_kind(cx: Context, kind: _Kind) -> Function:
             operand = to_operand(cx, path.value, result)
             cx.emit(Return(operand, path.span))
     return Function(name, tuple(params), result, body, cx.span)
+
+
+def _gathered(
+    cx: Context, signature: inspect.Signature, parts: dict[str, dict[str, AbsVal]]
+) -> dict[str, AbsVal]:
+    """`*args` and `**kwargs` of an entry, from the parameters that they became."""
+    out: dict[str, AbsVal] = {}
+    for name, p in signature.parameters.items():
+        given = parts.get(name, {})
+        if p.kind is inspect.Parameter.VAR_POSITIONAL:
+            out[name] = Tup(tuple(given.values())) if given else Static(())
+        elif p.kind is inspect.Parameter.VAR_KEYWORD:
+            ref = Ref(fresh_id())
+            cx.state.heap[ref.id] = DictObj(given, ("input", name))
+            out[name] = ref
+    return out
 
 
 def _entry_function(model: Any, entry: str) -> tuple[Any, AbsVal | None]:

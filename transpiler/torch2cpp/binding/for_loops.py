@@ -83,7 +83,7 @@ def loop(
         cx.mark("static")
         _unrolled(cx, items, _watched(cx, items, one), orelse)
         return
-    if key in cx.facts.growing and isinstance(resolve(cx, items.source), Rt):
+    if key in cx.facts.growing and (items.more is not None or isinstance(resolve(cx, items.source), Rt)):
         growing.loop_over_growing(cx, items, one, orelse, key, local_names)
         return
     if isinstance(items.count, Static) and items.count.value == 0:

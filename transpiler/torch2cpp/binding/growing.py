@@ -14,11 +14,11 @@ from torch2cpp.binding import operators
 from torch2cpp.binding.context import Context, Label, Restart
 from torch2cpp.binding.control import branch, labelled
 from torch2cpp.binding.convert import resolve, same_layout
-from torch2cpp.binding.iteration import Items
+from torch2cpp.binding.iteration import Items, compared, still_there
 from torch2cpp.binding.values import NONE, AbsVal, Host, Rt, ScopeObj, Static
 from torch2cpp.binding.variables import set_name
 from torch2cpp.hostir.ops import Block, Call, HostOp, Value, walk
-from torch2cpp.hostir.types import DictType, ListType, Type
+from torch2cpp.hostir.types import DictType, Type
 
 #: Host operations that change how many items a container has.
 _RESIZING = {
@@ -43,26 +43,32 @@ class Watch:
     def __init__(self, cx: Context, items: Items, key: Any) -> None:
         self.cx, self.key = cx, key
         self.source = _operand(cx, items.source)
+        self.walked = [v for v in (_operand(cx, x) for x in items.walked) if v is not None]
         self.fixed = [v for v in (_operand(cx, x) for x in items.fixed) if v is not None]
         self.block, self.start = cx.block, len(cx.block.ops)
 
     def check(self) -> None:
         """Learns it, and starts binding again."""
-        if self.source is None and not self.fixed:
+        if self.source is None and not self.fixed and not self.walked:
             return
         ops = [op for op in walk(Block(ops=self.block.ops[self.start :])) if isinstance(op, HostOp | Call)]
         if any(_changes(self.cx, op, v) for op in ops for v in self.fixed):
             self.cx.refuse(
-                "T2C166", "a list or dict is made longer or shorter while zip() or reversed() walks it", "walk a copy"
+                "T2C166", "a dict is made longer or shorter while zip() or reversed() walks it", "walk a copy"
             )
+        for walked in self.walked:
+            self._note(walked, {_name(op) for op in ops if _changes(self.cx, op, walked)}, ops)
         source = self.source
         if source is None:
             return
         changing = {_name(op) for op in ops if _changes(self.cx, op, source)}
         if changing & _ADDING and changing & _REMOVING:
             self.cx.refuse("T2C166", "a dict loses and gets keys while it is iterated", "iterate over list(the dict)")
+        self._note(source, changing, ops)
+
+    def _note(self, walked: Value, changing: set[str], ops: list[HostOp | Call]) -> None:
         calls = {op.function for op in ops if isinstance(op, Call)}
-        self.cx.open_loops += [(self.key, source.type, name) for name in calls]
+        self.cx.open_loops += [(self.key, walked.type, name) for name in calls]
         if changing:
             self.cx.facts.growing.add(self.key)
             raise Restart
@@ -140,8 +146,7 @@ def loop_over_growing(
     from torch2cpp.binding.loops import LoopPlan, run_loop
 
     items = items.live() if items.live is not None else items
-    source = resolve(cx, items.source)
-    assert isinstance(source, Rt)
+    source = resolve(cx, items.source) if items.source is not None else None
     position = f"{cx.next_id()}:position"  # no Python name: nothing of the user's can clash
     set_name(cx, cx.frame.scope, position, Static(0))
 
@@ -170,9 +175,9 @@ def loop_over_growing(
     cx.write(cx.frame.scope, ScopeObj(kept, scope.parent), position)
 
 
-def _go_on_or_leave(cx: Context, source: Rt, items: Items, at: AbsVal, exhausted: Label) -> None:
+def _go_on_or_leave(cx: Context, source: Rt | None, items: Items, at: AbsVal, exhausted: Label) -> None:
     """Leaves the loop after the last item; a dict that has changed raises, as Python does."""
-    if isinstance(source.type, DictType):
+    if source is not None and isinstance(source.type, DictType):
         now = cx.scalar("dict.len", source.operand)
         changed = operators.truth(cx, operators.compare(cx, "!=", now, items.count))
         assert isinstance(changed, Host)
@@ -181,10 +186,9 @@ def _go_on_or_leave(cx: Context, source: Rt, items: Items, at: AbsVal, exhausted
             cx.raise_(RuntimeError, "dictionary changed size during iteration")
 
         branch(cx, changed.operand, fail, lambda: NONE, "changed", cx.span)
+        more = compared(cx, "<", at, now)
     else:
-        assert isinstance(source.type, ListType)
-        now = cx.scalar("list.len", source.operand)
-    more = operators.truth(cx, operators.compare(cx, "<", at, now))
+        more = still_there(cx, items, at)
     assert isinstance(more, Host)
 
     def stop() -> AbsVal:

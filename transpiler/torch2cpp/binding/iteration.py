@@ -50,7 +50,10 @@ class Items:
     range_: tuple[AbsVal, AbsVal, AbsVal] | None = None
     #: The list or dict that is walked, which the body may change.
     source: AbsVal = None
-    #: Lists and dicts that are walked in another way, and must not change.
+    #: Lists that are walked together or backwards, and what tells whether item i is still there.
+    walked: tuple[AbsVal, ...] = ()
+    more: Callable[[AbsVal], Static | Host] | None = None
+    #: Dicts that are walked in another way, and must not change.
     fixed: tuple[AbsVal, ...] = ()
     #: The same items for a body that changes the source, where they differ.
     live: Callable[[], Items] | None = None
@@ -240,15 +243,7 @@ def _iter_items(cx: Context, o: Iter) -> Items:
         case "zip":
             return _zip_items(cx, [items_of(cx, p) for p in o.parts])
         case "reversed":
-            inner = items_of(cx, o.parts[0])
-            last = operators.binary(cx, "-", inner.count, Static(1))
-            return Items(
-                inner.count,
-                lambda i: inner.get(operators.binary(cx, "-", last, i)),
-                inner.known,
-                inner.prefers_loop,
-                fixed=_walked(inner),
-            )
+            return _reversed_items(cx, items_of(cx, o.parts[0]))
         case "map":
             from torch2cpp.binding.calls import call
 
@@ -258,6 +253,8 @@ def _iter_items(cx: Context, o: Iter) -> Items:
                 lambda i: call(cx, o.extra, list(zipped.get(i).elems), {}),
                 zipped.known,
                 most=zipped.most,
+                walked=zipped.walked,
+                more=zipped.more,
                 fixed=zipped.fixed,
             )
         case "dict_view":
@@ -279,9 +276,55 @@ def _enumerated(cx: Context, inner: Items, start: AbsVal) -> Items:
     )
 
 
-def _walked(items: Items) -> tuple[AbsVal, ...]:
-    """The containers that items come from."""
-    return (*items.fixed, *(() if items.source is None else (items.source,)))
+def _reversed_items(cx: Context, inner: Items) -> Items:
+    last = operators.binary(cx, "-", inner.count, Static(1))
+    walked, fixed = _sources(cx, inner)
+
+    def more(i: AbsVal) -> Static | Host:
+        at = operators.binary(cx, "-", last, i)
+        return _both(cx, compared(cx, ">=", at, Static(0)), still_there(cx, inner, at))
+
+    return Items(
+        inner.count,
+        lambda i: inner.get(operators.binary(cx, "-", last, i)),
+        inner.known,
+        inner.prefers_loop,
+        walked=walked,
+        more=more,
+        fixed=fixed,
+    )
+
+
+def _sources(cx: Context, items: Items) -> tuple[tuple[AbsVal, ...], tuple[AbsVal, ...]]:
+    """The lists that items come from, and the dicts."""
+    if items.source is None:
+        return items.walked, items.fixed
+    o = resolve(cx, items.source)
+    if isinstance(o, Rt) and not isinstance(o.type, ListType):
+        return items.walked, (*items.fixed, items.source)
+    return (*items.walked, items.source), items.fixed
+
+
+def compared(cx: Context, sign: str, a: AbsVal, b: AbsVal) -> Static | Host:
+    """`a <sign> b` of ints."""
+    return operators.truth(cx, operators.compare(cx, sign, a, b))
+
+
+def _both(cx: Context, a: Static | Host, b: Static | Host) -> Static | Host:
+    for one, other in ((a, b), (b, a)):
+        if isinstance(one, Static):
+            return other if one.value else one
+    return cx.scalar("and", operators.scalar_operand(cx, a), operators.scalar_operand(cx, b))
+
+
+def still_there(cx: Context, items: Items, i: AbsVal) -> Static | Host:
+    """Whether item i is there now, where the container may have changed meanwhile."""
+    if items.more is not None:
+        return items.more(i)
+    o = resolve(cx, items.source) if items.source is not None else None
+    if isinstance(o, Rt) and isinstance(o.type, ListType):
+        return compared(cx, "<", i, cx.scalar("list.len", o.operand))
+    return compared(cx, "<", i, items.count)
 
 
 def _view_items(cx: Context, o: Iter) -> Items:
@@ -362,7 +405,7 @@ def _zip_items(cx: Context, parts: list[Items]) -> Items:
         return _known([])
     count = _least(cx, [p.count for p in parts])
     known = all(p.known for p in parts)
-    fixed = tuple(x for p in parts for x in _walked(p))
+    sources = [_sources(cx, p) for p in parts]
     most = None
     if not known:
         listed = [at_run_time(cx, p, (cx.site(None), "zip", i)) for i, p in enumerate(parts)]
@@ -371,13 +414,22 @@ def _zip_items(cx: Context, parts: list[Items]) -> Items:
             most = min(p.count.value for p in parts if isinstance(p.count, Static))
         else:
             parts = [p for p in listed if p is not None]
+
+    def more(i: AbsVal) -> Static | Host:
+        out: Static | Host = Static(True)
+        for p in parts:
+            out = _both(cx, out, still_there(cx, p, i))
+        return out
+
     return Items(
         count,
         lambda i: Tup(tuple(p.get(i) for p in parts)),
         known,
         all(p.prefers_loop for p in parts),
+        walked=tuple(x for walked, _ in sources for x in walked),
+        more=more,
+        fixed=tuple(x for _, fixed in sources for x in fixed),
         most=most,
-        fixed=fixed,
     )
 
 

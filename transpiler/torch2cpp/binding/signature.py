@@ -51,6 +51,8 @@ class ParamSpec:
     name: str
     spec: InputSpec
     default: Any
+    #: The `*args` or `**kwargs` of the entry that it is a part of.
+    part_of: str = ""
 
 
 class Sizes:
@@ -312,14 +314,23 @@ def _params(
     out = []
     for name, p in signature.parameters.items():
         default = REQUIRED if p.default is inspect.Parameter.empty else p.default
-        if p.kind is inspect.Parameter.VAR_POSITIONAL:
-            default = ()
+        if p.kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD):
+            out += _spread(name, [b.get(name, ()) for b in bound], sizes)
+            continue
         if name in pin:
             out.append(ParamSpec(name, InputSpec(NONE_TYPE, static=pin[name], is_static=True), pin[name]))
             continue
-        values = [b.get(name, {} if p.kind is inspect.Parameter.VAR_KEYWORD else None) for b in bound]
-        spec = infer(name, values, sizes)
+        spec = infer(name, [b.get(name) for b in bound], sizes)
         if spec.is_static and default is REQUIRED:
             default = spec.static if spec.static is not None else REQUIRED
         out.append(ParamSpec(name, spec, default))
     return out
+
+
+def _spread(name: str, values: list[Any], sizes: Sizes) -> list[ParamSpec]:
+    """`*args` and `**kwargs` as the arguments that the examples give; other numbers and names are another kind."""
+    named = [v if isinstance(v, dict) else {f"{name}_{i}": x for i, x in enumerate(v)} for v in values]
+    keys = list(named[0])
+    if any(list(v) != keys for v in named):
+        raise SignatureError(f"{name!r} has other arguments in different examples")
+    return [ParamSpec(k, infer(k, [v[k] for v in named], sizes), REQUIRED, name) for k in keys]

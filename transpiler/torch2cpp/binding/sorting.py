@@ -90,6 +90,8 @@ def sortable(t: Type) -> bool:
     """Whether a run-time list of this type has an order: scalars, numbers of several types, and tuples of them."""
     if isinstance(t, TupleType):
         return all(map(sortable, t.elems))
+    if isinstance(t, ListType):
+        return t.kind != "deque" and sortable(t.elem)
     if isinstance(t, UnionType):
         return all(m in (BOOL, INT, FLOAT) for m in t.members)
     return isinstance(t, ScalarType) and t.kind != "complex" and not t.of

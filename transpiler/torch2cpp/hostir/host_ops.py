@@ -156,6 +156,8 @@ for _name, _op, _sign in (
     _row(_name, _op, f"({{0}} {_sign} {{1}})", "pure", BOOL, promote=True)
 #: Equality of containers, which may change: by value, as Python's `==`.
 _row("equal", operator.eq, "equal", "reads", BOOL)
+#: `a < b` of lists: the first elements that differ decide.
+_row("list.less", operator.lt, "list_less", "reads", BOOL)
 #: A value chosen without a branch; both are already computed.
 _row("select", lambda c, a, b: a if c else b, "({0} ? {1} : {2})", "pure", lambda c, a, b: a)
 _row("min", min, "min", "pure", _numeric, promote=True)
