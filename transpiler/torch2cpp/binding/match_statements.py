@@ -35,6 +35,7 @@ def _cases(cx: Context, subject: AbsVal, cases: list[cst.MatchCase]) -> None:
     if not cases:
         return
     case, rest = cases[0], cases[1:]
+    cx.span = cx.frame.source.place(case.pattern, cx.span)
     found = _simple(cx, case.pattern, subject)
     if found is None:
         _inside(cx, subject, case, rest)
@@ -78,6 +79,8 @@ def _guarded(cx: Context, subject: AbsVal, case: cst.MatchCase, captures: Captur
         assign(cx, name, use(cx, v))
     guard: Static | Host = Static(True) if case.guard is None else condition(cx, case.guard)
     if isinstance(guard, Host):
+        assert case.guard is not None
+        cx.span = cx.frame.source.place(case.guard, cx.span)
         _either(cx, guard, lambda: _body(cx, case, {}), lambda: _cases(cx, subject, rest))
     elif guard.value:
         _body(cx, case, {})

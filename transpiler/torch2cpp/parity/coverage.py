@@ -10,6 +10,7 @@ from typing import final
 from torch2cpp.hostir.interpret import Interpreter
 from torch2cpp.hostir.ops import Block, If, Loop, Raise, walk
 from torch2cpp.hostir.program import Program
+from torch2cpp.parity.written_branches import written_branches
 from torch2cpp.spans import Span, source_lines
 
 #: A raise statement, at the start of a line or after a colon.
@@ -37,18 +38,26 @@ def coverage(program: Program, interpreters: Iterable[Interpreter]) -> Coverage:
     seen = list(interpreters)
     for function in (*program.entries.values(), *program.functions.values()):
         for op in walk(function.body):
-            if isinstance(op, If):
+            if isinstance(op, If) and _is_written(op):
                 for value, arm in ((True, op.then), (False, op.orelse)):
                     way = (op.span, "true" if value else "false")
                     if not _is_pythons_own(arm):
                         ways.add(way)
                     if any(value in i.taken.get(op, ()) for i in seen):
                         taken.add(way)
-            elif isinstance(op, Loop):
+            elif isinstance(op, Loop) and _is_written(op):
                 ways.add((op.span, "body"))
                 if any(max(i.iterations.get(op, {0})) > 0 for i in seen):
                     taken.add((op.span, "body"))
     return Coverage(frozenset(ways), frozenset(taken & ways))
+
+
+def _is_written(op: If | Loop) -> bool:
+    """Whether the author wrote a branch or a loop there. What has no source counts as written."""
+    written = written_branches(op.span.file)
+    if written is None:
+        return True
+    return written.decides(op.span) if isinstance(op, If) else written.loops_at(op.span)
 
 
 def _is_pythons_own(arm: Block) -> bool:
