@@ -102,6 +102,20 @@ def _isinstance(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> A
     return is_instance(cx, args[0], classes.value)
 
 
+@builtin(issubclass, static=False)
+def _issubclass(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
+    from torch2cpp.binding.exceptions import ExcClass, name_below
+
+    cls, of = args
+    if not isinstance(of, Static):
+        cx.refuse("T2C183", f"issubclass() of {describe(cx, of)}", "name the class")
+    if isinstance(cls, ExcClass):
+        return name_below(cx, cls.name, of.value)
+    if not isinstance(cls, Static):
+        cx.refuse("T2C183", f"issubclass() of {describe(cx, cls)}", "test a class that is known")
+    return operators.static_call(cx, issubclass, cls.value, of.value)
+
+
 @builtin(type, static=False)
 def _type(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
     from torch2cpp.binding.exceptions import Exc, class_of

@@ -128,6 +128,11 @@ def _call_object(cx: Context, value: Any, args: list[AbsVal], kwargs: dict[str, 
 
         return instantiate(cx, value, args, kwargs)
     if isinstance(value, types.FunctionType):
+        from torch2cpp.binding.with_statements import context_of, decorated_generator
+
+        generator_function = decorated_generator(value)
+        if generator_function is not None:
+            return context_of(cx, Static(generator_function), args, kwargs)
         return call_python(cx, value, args, kwargs)
     if isinstance(value, functools._lru_cache_wrapper):
         return call(cx, Static(value.__wrapped__), args, kwargs)
@@ -340,7 +345,8 @@ def _expand_star(
 
 def find_method(cx: Context, obj: AbsVal, name: str) -> AbsVal | None:
     """A method defined by the class of an object, bound to it; None if there is none in Python."""
-    from torch2cpp.binding.traced.library import library_class, library_method
+    from torch2cpp.binding.traced.library import library_method
+    from torch2cpp.binding.traced.objects import library_class
 
     o = resolve(cx, obj)
     if library_class(cx, obj) is not None:

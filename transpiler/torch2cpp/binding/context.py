@@ -124,6 +124,16 @@ class Frame:
     guarded: int = 0
 
 
+@dataclass
+class Catching:
+    """A `try` whose body is bound at this moment."""
+
+    #: The classes that its handlers take.
+    classes: tuple[type, ...]
+    #: User classes of exceptions that the body raises.
+    raised: set[type] = field(default_factory=set)
+
+
 class Context:
     """The state of one round of binding."""
 
@@ -152,8 +162,8 @@ class Context:
         self._stamps = itertools.count(1)
         #: When the bodies of the loops around were begun.
         self.loop_starts: list[int] = []
-        #: For each `try` around, the classes that its handlers take.
-        self.catching: list[tuple[type, ...]] = []
+        #: The `try` statements around, innermost last.
+        self.catching: list[Catching] = []
         #: Cells of what exceptions carry: (class, field).
         self.payload: dict[tuple[type, str], Cell] = {}
         #: Whether a function of the IR is being bound.

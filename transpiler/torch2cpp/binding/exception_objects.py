@@ -76,7 +76,7 @@ def message_of(cx: Context, ref: AbsVal, o: InstanceObj) -> Any:
     if text is not None:
         text = text_of(cx, ref, o)
         return text.value if isinstance(text, Static) else text.operand
-    if not any(issubclass(o.cls, c) for classes in cx.catching for c in classes):
+    if not any(issubclass(o.cls, c) for t in cx.catching for c in t.classes):
         text_of(cx, ref, o)  # says what is wrong
     if o.cls not in cx.facts.textless:
         cx.facts.textless.add(o.cls)
@@ -90,6 +90,8 @@ def message_of(cx: Context, ref: AbsVal, o: InstanceObj) -> Any:
 def store(cx: Context, o: InstanceObj) -> None:
     """Stores what handlers want of an exception that is raised now."""
     have = cx.facts.raised.setdefault(o.cls, {})
+    for around in cx.catching:
+        around.raised.add(o.cls)
     wanted = any(c in cx.facts.payload_wanted for c in o.cls.__mro__)
     news = False
     for name, value in o.fields.items():
@@ -104,7 +106,7 @@ def store(cx: Context, o: InstanceObj) -> None:
         have[name] = wide
     if not wanted:
         return
-    if not any(issubclass(o.cls, c) for classes in cx.catching for c in classes) and cx.in_function:
+    if not any(issubclass(o.cls, c) for t in cx.catching for c in t.classes) and cx.in_function:
         cx.refuse(
             "T2C191",
             f"{o.cls.__name__} is raised in a function that calls itself, and read outside",
@@ -120,7 +122,8 @@ def store(cx: Context, o: InstanceObj) -> None:
 def _cell(cx: Context, cls: type, name: str) -> Cell:
     key = (cls, name)
     if key not in cx.payload:
-        cx.payload[key] = Cell(f"{cls.__name__}_{name}", cx.facts.raised[cls][name], "local")
+        # A handler that may get several classes also loads what the others would carry, and does not look at it.
+        cx.payload[key] = Cell(f"{cls.__name__}_{name}", cx.facts.raised[cls][name], "local", initial="unset")
     return cx.payload[key]
 
 
@@ -129,20 +132,12 @@ def candidates(cx: Context, cls: type) -> list[type]:
     return [c for c in cx.facts.raised if issubclass(c, cls)]
 
 
-def clear(cx: Context, cls: type) -> None:
-    """Before a `try` whose handler may get several classes: each cell has some value."""
-    found = candidates(cx, cls) if cls in cx.facts.payload_wanted else []
-    if len(found) < 2:
-        return
-    for c in found:
-        for name, t in cx.facts.raised[c].items():
-            cx.emit(Store(_cell(cx, c, name), cx.host("undefined", type_=t), cx.span))
-
-
-def load(cx: Context, cls: type) -> dict[type, Ref]:
-    """What a handler of `cls` may have caught, made anew: one object for each class."""
+def load(cx: Context, cls: type, raised: frozenset[type]) -> dict[type, Ref]:
+    """What a handler of `cls` may have caught of these classes, made anew: one object for each class."""
     out: dict[type, Ref] = {}
     for c in candidates(cx, cls):
+        if c not in raised:
+            continue
         fields: dict[str, AbsVal] = {}
         for name, t in cx.facts.raised[c].items():
             value = cx.value(t, name)

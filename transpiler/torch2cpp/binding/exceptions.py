@@ -9,11 +9,10 @@ from typing import Any
 
 import libcst as cst
 
-from torch2cpp.binding.context import Context, Exit, Label, Restart
+from torch2cpp.binding.context import Catching, Context, Exit, Label, Restart
 from torch2cpp.binding.control import branch, labelled, run_path
 from torch2cpp.binding.convert import describe, is_scalar, resolve, type_of
 from torch2cpp.binding.exception_objects import (
-    clear,
     exception_of,
     is_user_class,
     load,
@@ -25,7 +24,7 @@ from torch2cpp.binding.exception_objects import message_of as raised_message
 from torch2cpp.binding.joins import Inside, merge
 from torch2cpp.binding.kept import Kept, begin, in_handler
 from torch2cpp.binding.values import NONE, AbsVal, Host, InstanceObj, Native, Poison, Ref, ScopeObj, State, Static, Tup
-from torch2cpp.hostir.ops import Block, Handler, Raise, Try, Yield, walk
+from torch2cpp.hostir.ops import Block, Call, Handler, Raise, Try, Yield, walk
 from torch2cpp.hostir.ops import Store as StoreOp
 from torch2cpp.hostir.types import STR
 
@@ -44,6 +43,8 @@ class Exc:
     classes: tuple[type, ...] = ()
     #: Name of its class, where it was caught.
     name: Host | None = None
+    #: User classes that may have been raised where it was caught.
+    raised: frozenset[type] = frozenset()
     #: Classes it may have -> the object, where the handler wants more than the message.
     objects: dict[type, Ref] | None = None
 
@@ -66,7 +67,7 @@ class Exc:
     def _args(self, cx: Context) -> AbsVal:
         if not self.caught:
             return Tup(self.args)
-        odd = {KeyError, *cx.facts.odd_args, *cx.facts.raised}
+        odd = {KeyError, *cx.facts.odd_args, *self.raised}
         if any(issubclass(c, k) for c in odd for k in self.classes):
             cx.refuse("T2C190", "args of an exception that may hold more than one text", "use str(e)")
         return Tup((self.message,))
@@ -114,15 +115,21 @@ def class_of(cx: Context, e: Exc) -> AbsVal:
 
 def has_class(cx: Context, e: Exc, classes: Any) -> AbsVal:
     """`isinstance(e, classes)`"""
-    from torch2cpp.binding.container_operators import any_equal
-
     listed = classes if isinstance(classes, tuple) else (classes,)
     if all(any(issubclass(k, c) for c in listed) for k in (e.classes if e.caught else (e.cls,))):
         return Static(True)
     if not e.caught or e.name is None:
         return Static(False)
+    return name_below(cx, e.name, classes)
+
+
+def name_below(cx: Context, name: Host, classes: Any) -> AbsVal:
+    """Whether the class of a run-time name is one of these or derived from one."""
+    from torch2cpp.binding.container_operators import any_equal
+
+    listed = classes if isinstance(classes, tuple) else (classes,)
     names = dict.fromkeys(n for c in listed for n in names_below(cx, c))
-    return any_equal(cx, [Static(n) for n in names], e.name)
+    return any_equal(cx, [Static(n) for n in names], name)
 
 
 def make_exception(cx: Context, cls: type[BaseException], args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
@@ -304,18 +311,19 @@ def _run_except(cx: Context, node: cst.Try) -> None:
 
     taken = [_classes(cx, h) for h in node.handlers]
     catching = tuple(c for classes in taken for c in classes or (Exception,))
-    for c in catching:
-        clear(cx, c)
-    cx.catching.append(catching)
+    around = Catching(catching)
+    cx.catching.append(around)
     try:
         with _watched(cx, cx.site(node)) as watched, cx.at(("try", cx.span.line)):
             end = run_path(cx, body_block, base.copy(), body)
     finally:
         cx.catching.pop()
+    calls = any(isinstance(op, Call) for op in walk(body_block))
+    raised = frozenset(cx.facts.raised if calls else around.raised)
     paths: list[Exit] = []
     handlers: list[Handler] = []
     for h, classes in zip(node.handlers, taken):
-        handler, path = _handler(cx, h, classes, base, watched)
+        handler, path = _handler(cx, h, classes, base, watched, raised)
         handlers.append(handler)
         if path is not None:
             paths.append(path)
@@ -367,11 +375,16 @@ def _make_objects(cx: Context, exc: Exc) -> None:
     if exc.classes and all(c in cx.facts.payload_wanted for c in exc.classes):
         exc.objects = {}
         for c in exc.classes:
-            exc.objects |= load(cx, c)
+            exc.objects |= load(cx, c, exc.raised)
 
 
 def _handler(
-    cx: Context, h: cst.ExceptHandler, classes: list[type] | None, base: State, watched: _Watched
+    cx: Context,
+    h: cst.ExceptHandler,
+    classes: list[type] | None,
+    base: State,
+    watched: _Watched,
+    raised: frozenset[type],
 ) -> tuple[Handler, Exit | None]:
     from torch2cpp.binding.statements import run_body
     from torch2cpp.binding.variables import assign
@@ -381,7 +394,7 @@ def _handler(
     block = Block((message, name))
     state = _handler_state(cx, block, base, watched)
     taken = tuple(classes or (Exception,))
-    exc = Exc(taken[0], Host(STR, message), caught=True, classes=taken, name=Host(STR, name))
+    exc = Exc(taken[0], Host(STR, message), caught=True, classes=taken, name=Host(STR, name), raised=raised)
 
     def run() -> AbsVal:
         saved = cx.frame.handling
@@ -432,7 +445,7 @@ def _handler_state(cx: Context, block: Block, base: State, watched: _Watched) ->
         elif name is not None and isinstance(state.heap[key], ScopeObj):
             scope = state.heap[key]
             with Inside(cx, Exit(state, block, None, cx.span)):
-                seen = in_handler(cx, watched.site, name, watched.kept.get((key, name)))
+                seen = in_handler(cx, watched.site, key, name, watched.kept.get((key, name)))
             state.heap[key] = ScopeObj({**scope.names, name: seen}, scope.parent)
         elif isinstance(state.heap[key], InstanceObj):
             obj = state.heap[key]

@@ -32,14 +32,17 @@ class Kept:
 def begin(cx: Context, site: Any) -> dict[tuple[int, str], Kept]:
     """The kept variables of the `try` at a site, their first values stored."""
     found: dict[tuple[int, str], Kept] = {}
-    for (place, name), type_ in list(cx.facts.kept.items()):
-        scope = scope_of(cx, name) if place == site else None
+    for key, type_ in list(cx.facts.kept.items()):
+        place, name, depth = key
+        scope = None
+        if place == site:
+            scope = scope_of(cx, name) if depth is None else cx.frames[depth].scope
         if scope is None:
             continue
         value = cx.state.heap[scope].names.get(name, Unbound())
         cx.kept_cells += 1
         cell = Cell(f"{name}_{cx.kept_cells}", type_, "local")
-        kept = found[(scope, name)] = Kept((place, name), name, cell, isinstance(value, Unbound))
+        kept = found[(scope, name)] = Kept(key, name, cell, isinstance(value, Unbound))
         _store(cx, kept, value)
     return found
 
@@ -82,10 +85,12 @@ def _store(cx: Context, kept: Kept, value: AbsVal) -> None:
     cx.emit(Store(kept.cell, to_operand(cx, value, wide), cx.span))
 
 
-def in_handler(cx: Context, site: Any, name: str, kept: Kept | None) -> AbsVal:
+def in_handler(cx: Context, site: Any, scope: int, name: str, kept: Kept | None) -> AbsVal:
     """What a handler sees of a variable that the body assigns."""
     if kept is None:
-        return Poison(f"{name!r} is assigned in the try body, and may or may not be when it raises", kept=(site, name))
+        depth = next((i for i, frame in enumerate(cx.frames) if frame.scope == scope), None)
+        text = f"{name!r} is assigned in the try body, and may or may not be when it raises"
+        return Poison(text, kept=(site, name, depth))
     t = kept.cell.type
     loaded = cx.value(t, name)
     cx.emit(Load(loaded, kept.cell, cx.span))

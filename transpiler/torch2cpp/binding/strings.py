@@ -70,7 +70,7 @@ def _str_of(cx: Context, v: AbsVal) -> Text:
         case Host():
             return o if o.type == STR else cx.scalar("str", o.operand, label="text")
         case Exc():
-            if o.caught and any(issubclass(t, k) for t in cx.facts.textless for k in o.classes):
+            if o.caught and any(issubclass(t, k) for t in cx.facts.textless & o.raised for k in o.classes):
                 cx.refuse("T2C220", "an exception that carries what has no text is turned into text", "read its fields")
             return o.message
         case Rt(type=OptionalType()):
