@@ -6,8 +6,8 @@ from enum import Enum, IntEnum, auto
 from typing import Any
 
 import torch
-from like_python import assert_like_python, assert_refused
 
+from like_python import assert_like_python, assert_refused
 from torch2cpp.binding.entry import bind
 from torch2cpp.hostir.interpret import Interpreter
 from torch2cpp.hostir.verify import verify

@@ -187,6 +187,8 @@ def _class_member(cx: Context, obj: AbsVal, cls: type, name: str) -> AbsVal:
             return Bound(Static(member.__func__), Static(cls))
         case types.FunctionType():
             return Bound(Static(member), obj)
+        case types.MethodDescriptorType() | types.WrapperDescriptorType() | types.ClassMethodDescriptorType():
+            cx.refuse("T2C180", f"{cls.__name__}.{name} is a method of a built-in class", "hold the container in a field")
     return Static(getattr(cls, name))
 
 
