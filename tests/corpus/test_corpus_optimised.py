@@ -8,6 +8,7 @@ import pytest
 
 from cpp_batch import Batch, assert_matches, build_batch
 from model_files import ROOT, load_model_file
+from untaken_ways import UNTAKEN
 
 MODELS = sorted((ROOT / "tests/corpus/models").glob("*.py"))
 
@@ -20,4 +21,4 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Batch:
 @pytest.mark.slow
 @pytest.mark.parametrize("path", MODELS, ids=lambda path: path.stem)
 def test_aotinductor_is_within_tolerance(path: Path, compiled: Batch) -> None:
-    assert_matches(compiled, path.stem)
+    assert_matches(compiled, path.stem, UNTAKEN.get(path.stem, ()))

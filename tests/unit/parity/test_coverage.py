@@ -52,7 +52,7 @@ def test_branches_inside_torch_and_assertions_do_not_count():
 def counted(n: int, words: list[str]) -> dict[str, int]:
     seen = {"a": 0, "b": 0}
     for é in words:
-        seen[é] += 1 if n > 2 and é != "é" or n < 0 else 2
+        seen[é] += 1 if (n > 2 and é != "é") or n < 0 else 2
     longest = [w for w in words if len(w) > n]
     if any(len(w) > 9 for w in words):
         seen["a"] = -1
