@@ -124,7 +124,10 @@ def _probe(call: Callable[..., Any], args: Any, kwargs: Any, key: Any, outs: dic
     The sample worlds may agree by chance (`min(n, 8)` with every sample above 8).
     """
     found = list(leaves((args, kwargs)))
-    movable: list[Any] = [*_syms((args, kwargs)), *(x for x in found if isinstance(x, Host) and x.type.kind == "int")]
+    syms = _syms((args, kwargs))
+    # an int that is the size of a tensor here cannot change without it
+    free = [x for x in found if isinstance(x, Host) and x.type.kind == "int" and not any(x.dim is d for d in syms)]
+    movable: list[Any] = [*syms, *free]
     for moved in movable:
         for by in (1, 3, -1, 8):
 
@@ -132,6 +135,8 @@ def _probe(call: Callable[..., Any], args: Any, kwargs: Any, key: Any, outs: dic
                 if isinstance(leaf, Tensor):
                     shape = [max(0, size_in(d, 0) + (by if d is moved else 0)) for d in leaf.meta.dims]
                     return torch.empty(shape, dtype=leaf.meta.dtype, device="meta")
+                if isinstance(leaf, Host) and isinstance(moved, Sym) and leaf.dim is moved:
+                    return max(0, size_in(moved, 0) + by)
                 if isinstance(leaf, Host) and isinstance(moved, Host) and leaf.operand is moved.operand:
                     return _concrete(leaf, 0) + by
                 return _concrete(leaf, 0)

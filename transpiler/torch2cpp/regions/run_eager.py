@@ -39,9 +39,18 @@ def run_region(
                 if op.result is not None:
                     env[op.result] = value
                 continue
-            value = op.overload(*map_leaves(op.args, leaf), **map_leaves(op.kwargs, leaf))
+            op_args = map_leaves(op.args, leaf)
+            if op.overload is torch.ops.aten.scaled_dot_product_attention.default:
+                _check_attention(*op_args[:3])
+            value = op.overload(*op_args, **map_leaves(op.kwargs, leaf))
             env.update(zip(op.results, returned(op, value)))
         return tuple(leaf(r) for r in region.results)
+
+
+def _check_attention(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> None:
+    """Raises where the keys are not as many as the values: ATen's kernel then reads beyond the shorter one."""
+    if key.shape[-2] != value.shape[-2] or query.shape[-1] != key.shape[-1]:
+        raise RuntimeError(f"attention over {list(key.shape)} keys and {list(value.shape)} values")
 
 
 def returned(op: TensorOp, value: Any) -> tuple[Any, ...]:

@@ -1,0 +1,179 @@
+"""Whether a condition on sizes is settled by what a path decided before.
+
+The same question is asked again and again in library code (`if length > 1`, in every layer). The
+path so far is run on meta tensors for many sizes, drawn independently of each other, small ones and
+those around the constants that the code compares with; only sizes that lead along this path count.
+Where all of them answer alike, so does every size.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from typing import Any, final
+
+import torch
+
+from torch2cpp.binding.traced.record import Step
+from torch2cpp.binding.values import Host, Sym, Tensor
+from torch2cpp.hostir.interpret import evaluate_host
+from torch2cpp.hostir.ops import HostOp, TensorOp, Value, WeightRef, leaves, map_leaves
+
+#: Draws of sizes at most, and how many of them must lead along the path for an answer.
+DRAWS = 400
+ENOUGH = 12
+#: Host operations that need no more of a tensor than its sizes.
+_OF_SIZES = ("tensor.size", "tensor.numel")
+SIZES = (0, 1, 2, 3, 4, 5, 7, 8, 12, 16, 33, 64)
+
+
+class _Unknown(Exception):
+    """A value that does not follow from sizes."""
+
+
+@final
+class Samples:
+    """Draws of sizes that lead along one path, each run as far as the path goes."""
+
+    def __init__(self, inputs: Sequence[Tensor | Host], alike: Mapping[int, int]) -> None:
+        """`alike` gives varying sizes (by id) that are known to be equal one number."""
+        self._inputs = list(inputs)
+        self._alike = alike
+        self._rng = random.Random(0)
+        self._constants: set[int] = set()
+        self._drawn = 0
+        self._live: list[dict[Value, Any]] = []
+        self._done = 0
+
+    def settled(self, steps: Sequence[Step], condition: Value) -> bool | None:
+        """What the condition is for all draws; None where that differs, is unknown, or too few follow the path."""
+        fresh = steps[self._done :]
+        self._live = [env for env in self._live if _advance(env, fresh)]
+        self._done = len(steps)
+        found = {n for s in fresh for op in s.ops if isinstance(op, HostOp) for n in leaves(op.args) if type(n) is int}
+        if found - self._constants:
+            self._constants |= {n for n in found if abs(n) < 1 << 20}
+            self._drawn = 0  # sizes around the new constants are needed too
+        pool = sorted({*SIZES, *(m for n in self._constants for m in (n - 1, n, n + 1) if m >= 0)})
+        want = ENOUGH + 4 * len(self._constants)
+        fresh_draws = 0
+        while self._drawn < DRAWS and fresh_draws < want:
+            self._drawn += 1
+            env = _draw(self._inputs, pool, self._rng, self._alike)
+            if _advance(env, steps):
+                self._live.append(env)
+                fresh_draws += 1
+        self._drawn = DRAWS
+        answers = {env.get(condition) for env in self._live}
+        if len(self._live) < ENOUGH or len(answers) != 1:
+            return None
+        (answer,) = answers
+        return answer if isinstance(answer, bool) else None
+
+
+def _draw(
+    inputs: Sequence[Tensor | Host], pool: list[int], rng: random.Random, alike: Mapping[int, int]
+) -> dict[Value, Any]:
+    """Sizes for the inputs: dimensions that agree in the samples agree half of the time."""
+    by_dim: dict[int, int] = {}
+    by_hints: dict[tuple[int, ...], int] = {}
+    together = rng.random() < 0.5
+
+    def size(d: int | Sym) -> int:
+        if isinstance(d, int):
+            return d
+        drawn = by_hints.setdefault(d.hints, rng.choice(pool)) if together else rng.choice(pool)
+        return by_dim.setdefault(alike.get(id(d), id(d)), drawn)
+
+    env: dict[Value, Any] = {}
+    for x in inputs:
+        if isinstance(x, Tensor) and isinstance(x.operand, Value):
+            env[x.operand] = torch.empty([size(d) for d in x.meta.dims], dtype=x.meta.dtype, device="meta")
+        elif isinstance(x, Host) and x.type.kind == "int":
+            env[x.operand] = rng.choice(pool)
+    return env
+
+
+def _advance(env: dict[Value, Any], steps: Sequence[Step]) -> bool:
+    """Runs the steps on one draw; whether its sizes belong together and take this path."""
+    for step in steps:
+        for op in step.ops:
+            if isinstance(op, HostOp | TensorOp):
+                try:
+                    _run(op, env)
+                except _Unknown:
+                    continue
+                except Exception:  # these sizes do not belong together
+                    return False
+        if step.condition is not None and env.get(step.condition, step.result) != step.result:
+            return False
+    return True
+
+
+def _run(op: HostOp | TensorOp, env: dict[Value, Any]) -> None:
+    def value(leaf: Any) -> Any:
+        if isinstance(leaf, Value):
+            if leaf not in env:
+                raise _Unknown
+            return env[leaf]
+        if isinstance(leaf, WeightRef):
+            sizes = [d for d in leaf.type.dims if d is not None]
+            if len(sizes) < len(leaf.type.dims):
+                raise _Unknown
+            return torch.empty(sizes, dtype=leaf.type.dtype, device="meta")
+        return torch.device("meta") if isinstance(leaf, torch.device) else leaf
+
+    if isinstance(op, HostOp):
+        if op.result is not None:
+            if any(isinstance(x, torch.Tensor) for x in map(value, leaves(op.args))) and op.name not in _OF_SIZES:
+                raise _Unknown
+            env[op.result] = evaluate_host(op.name, [map_leaves(a, value) for a in op.args])
+        return
+    args, kwargs = map_leaves((op.args, op.kwargs), value)
+    if op.results:
+        env.update(zip(op.results, _meta(op.overload, args, kwargs)))
+
+
+#: (operator, arguments with sizes for tensors) -> sizes of the results; None where they are refused.
+_seen: dict[Any, Any] = {}
+
+
+def _meta(overload: torch._ops.OpOverload, args: Any, kwargs: Any) -> tuple[Any, ...]:
+    """The results of an operator on meta tensors, new ones each time."""
+    key = (overload, _frozen(args), _frozen(kwargs))
+    if key not in _seen:
+        try:
+            with torch.no_grad():
+                out = overload(*args, **kwargs)
+            outs = out if isinstance(out, tuple) else (out,)
+            _seen[key] = tuple(_sizes(x) for x in outs)
+        except NotImplementedError:
+            _seen[key] = _Unknown()
+        except Exception as error:
+            _seen[key] = error
+    known = _seen[key]
+    if isinstance(known, Exception):
+        raise known
+    return tuple(_empty(x) for x in known)
+
+
+def _sizes(x: Any) -> Any:
+    if isinstance(x, torch.Tensor):
+        return (x.dtype, tuple(x.shape))
+    return [_sizes(i) for i in x] if isinstance(x, list) else x
+
+
+def _empty(x: Any) -> Any:
+    if isinstance(x, list):
+        return [_empty(i) for i in x]
+    return torch.empty(x[1], dtype=x[0], device="meta") if isinstance(x, tuple) else x
+
+
+def _frozen(x: Any) -> Any:
+    if isinstance(x, torch.Tensor):
+        return _sizes(x)
+    if isinstance(x, tuple | list):
+        return tuple(map(_frozen, x))
+    if isinstance(x, dict):
+        return tuple((k, _frozen(v)) for k, v in x.items())
+    return (type(x).__name__, repr(x))
