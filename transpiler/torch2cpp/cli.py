@@ -1,4 +1,4 @@
-"""The command line: `torch2cpp check`, `compile`, `explain`."""
+"""The command line: `torch2cpp check`, `compile`, `bench`, `explain`."""
 
 from __future__ import annotations
 
@@ -112,6 +112,41 @@ def compile_(
             built = project.build(python=python, progress=lambda done, of, what: step(f"build {done}/{of}", what))
         _err.print(f"[green]built[/] {built.runner}")
         _err.print(f"host program: {out / 'src' / (project.name + '.cpp')}")
+
+
+@app.command()
+def bench(
+    file: FileArgument,
+    against: Annotated[
+        str, typer.Option(help="Rivals, separated by commas.")
+    ] = "eager,compile,torchscript,onnxruntime",
+    backend: BackendOption = "auto",
+    threads: ThreadsOption = None,
+    ablate: Annotated[bool, typer.Option("--ablate", help="Measures the program without each pass too.")] = False,
+    seconds: Annotated[float, typer.Option(help="How long to measure.")] = 20.0,
+    entry: EntryOption = None,
+    out: Annotated[Path | None, typer.Option("-o", "--out", help="Keeps the project in this folder.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Prints one line of JSON and nothing else.")] = False,
+    passes: PassesOption = "all",
+) -> None:
+    """Measures the C++ against Python and other compilers on the file's inputs, all in turns."""
+    from torch2cpp.bench.measure import Effort
+    from torch2cpp.bench.run import bench as run_bench
+
+    with _reporting(as_json), _folder(out) as folder, _prints_to_stderr(as_json) as answer:
+        options = Options(backend=backend, out=folder, passes=choose_passes(passes), threads=threads)
+        project, _ = _project(file, options, entry, as_json)
+        rivals = [name for name in against.split(",") if name]
+        with _progress(as_json) as step:
+            project.build(runner=False, progress=lambda done, of, what: step(f"build {done}/{of}", what))
+            effort = Effort(seconds=seconds)
+            result = run_bench(project, rivals, effort=effort, ablate=ablate, step=lambda what: step(what, ""))
+        if as_json:
+            answer(result.as_json())
+            return
+        Console().print(result.table())
+        for note in result.notes():
+            _err.print(note, markup=False, highlight=False)
 
 
 @app.command()

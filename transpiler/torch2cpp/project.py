@@ -10,9 +10,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 from torch import nn
+
+if TYPE_CHECKING:
+    from torch2cpp.bench.result import BenchResult
 
 from torch2cpp.options import Options
 from torch2cpp.parity.run import Outcome, call
@@ -113,14 +116,24 @@ class Project:
         """Takes binaries that something else built, such as `toolchain.build.build_together`."""
         self._built = built
 
-    def load(self, weights: str | Path = "") -> Any:
-        """A fresh C++ instance: callable as the model is, with one method per entry."""
+    @property
+    def seconds_build(self) -> float:
+        """Seconds spent on building so far."""
+        return self._seconds_build
+
+    @property
+    def module(self) -> ModuleType:
+        """The loaded pybind11 module; builds it where that was not done."""
         if self._built is None or not self._built.module.exists():
             self.build(runner=False)
         assert self._built is not None
         if self._module is None:
             self._module = load_module(self.name, self._built.module)
-        made = getattr(self._module, self.transpiled.view.class_name)
+        return self._module
+
+    def load(self, weights: str | Path = "") -> Any:
+        """A fresh C++ instance: callable as the model is, with one method per entry."""
+        made = getattr(self.module, self.transpiled.view.class_name)
         return Loaded(made(str(weights or self.folder / "weights.safetensors")), self.transpiled.options.entries[0])
 
     def check(self, inputs: Sequence[Any] | Mapping[str, Sequence[Any]] | None = None) -> Verdict:
@@ -151,6 +164,12 @@ class Project:
         if fresh and self.transpiled.view.stateful:
             getattr(loaded.instance, self.transpiled.view.state_methods.reset)()
         return call(getattr(loaded.instance, entry), args)
+
+    def bench(self, against: Sequence[str] = ("eager",), *, ablate: bool = False) -> BenchResult:
+        """Times on the examples, in turns with rivals: eager, compile, torchscript, onnxruntime."""
+        from torch2cpp.bench.run import bench
+
+        return bench(self, against, ablate=ablate)
 
     def explain(self) -> str:
         """Each source line marked static, host or tensor, the host IR, and the regions."""

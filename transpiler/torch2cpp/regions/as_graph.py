@@ -38,8 +38,8 @@ def slot_names(region: Region) -> dict[str, str]:
 def as_graph(region: Region, weights: Mapping[str, torch.Tensor], lifted: bool = False) -> fx.GraphModule:
     """The region as a graph module: parameters become placeholders, weights become buffers `w0`, `w1`, ...
 
-    With `lifted` the weights are placeholders too, after the parameters. It returns a tuple with one item per result. Raises KeyError for a host operation that a graph
-    cannot hold; the message is the operation's name.
+    With `lifted` the weights are placeholders too, after the parameters. It returns a tuple with one item
+    per result. Raises KeyError for a host operation that a graph cannot hold; the message is its name.
     """
     slots = slot_names(region)
     root = torch.nn.Module()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import final
+from typing import Any, final
 
 import onnx
 import onnxscript
@@ -60,7 +60,11 @@ class OnnxRuntimeBackend:
         )
 
 
-def _graph(distinct: DistinctRegion, ctx: Context) -> Graph:
+def exported_graph(distinct: DistinctRegion, ctx: Context) -> Any:
+    """The ONNX graph (`data`, `text`), `names` of inputs, outputs and weights, `requirements`, sizes of `results`.
+
+    Raises NotExportable.
+    """
     region = distinct.region
     example = pick_example(region, ctx.samples.get(distinct.name, ()))
 
@@ -76,7 +80,11 @@ def _graph(distinct: DistinctRegion, ctx: Context) -> Graph:
             "results": result_sizes(program, len(region.params)),
         }
 
-    found = kept(ctx.cache, "onnxruntime", (onnx.__version__, onnxscript.__version__), distinct.key, example, make)
+    return kept(ctx.cache, "onnxruntime", (onnx.__version__, onnxscript.__version__), distinct.key, example, make)
+
+
+def _graph(distinct: DistinctRegion, ctx: Context) -> Graph:
+    found = exported_graph(distinct, ctx)
     names = dict(zip(("kInputs", "kOutputs", "kWeights"), found["names"], strict=True))
     return Graph(
         found["text"],

@@ -1,0 +1,50 @@
+"""What each pass brings: the program without it, measured in turns with the whole one."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from torch2cpp.bench.measure import Effort, measure
+from torch2cpp.bench.ours import Emitted
+from torch2cpp.bench.result import OURS
+from torch2cpp.bench.rivals import Calls
+from torch2cpp.passes.order import ALL
+from torch2cpp.pipeline import transpile
+from torch2cpp.project import Project
+
+
+def without_each_pass(
+    project: Project, calls: Calls, writes: bool, resets: bool, effort: Effort, step: Callable[[str], None]
+) -> dict[str, list[float]]:
+    """Pass -> median microseconds per input without it.
+
+    A program that comes out the same without a pass is not built: its times are those of the whole.
+    """
+    options = project.transpiled.options
+    rivals = [Emitted(OURS, project, calls, writes)]
+    same: list[str] = []
+    examples = [args for _, args in calls] if len(options.entries) == 1 else list(calls)
+    for name in sorted(ALL & frozenset(options.passes)):
+        step(f"without {name}")
+        out = options.out.parent / f"{options.out.name}_without_{name}"
+        changed = replace(options, passes=frozenset(options.passes) - {name}, out=out, dump_dir=None)
+        other = Project(project.model, transpile(copy.deepcopy(project.model), examples, changed))
+        if _host_program(other) == _host_program(project):
+            same.append(name)
+            continue
+        other.build(runner=False)
+        rivals.append(Emitted(name, other, calls, writes))
+    step("measure")
+    times = measure(rivals, len(calls), resets, options.stateful, effort)
+    return {name: times[name] for name in times if name != OURS} | dict.fromkeys(same, times[OURS])
+
+
+def _host_program(project: Project) -> Sequence[str]:
+    folder = project.folder / "src"
+    # The first lines say how it was made.
+    return [
+        "\n".join(line for line in (folder / name).read_text().splitlines() if not line.startswith("//"))
+        for name in (f"{project.name}.cpp", "regions.cpp")
+    ]

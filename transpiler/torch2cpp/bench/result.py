@@ -1,0 +1,122 @@
+"""What a bench found, as one JSON line and as a table."""
+
+from __future__ import annotations
+
+import json
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, final
+
+import torch
+from rich.table import Table
+
+#: Columns in the order they are shown; `regions_only` is the C++ with only its regions counted.
+OURS, REGIONS = "torch2cpp", "regions_only"
+RIVALS = ("eager", "compile", "torchscript", "onnxruntime")
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class BenchResult:
+    """Times in microseconds; None for a rival that cannot run the model, with its reason."""
+
+    model: str
+    threads: int
+    backend: str
+    #: What each input is, for people.
+    inputs: tuple[str, ...]
+    #: Rival -> time per input, None where it cannot run.
+    times: Mapping[str, Sequence[float] | None]
+    reasons: Mapping[str, str] = field(default_factory=dict)
+    #: Seconds from the model to the C++ that runs.
+    seconds: float = 0.0
+    #: Pass -> time per input without it, where that was asked for.
+    ablation: Mapping[str, Sequence[float]] = field(default_factory=dict)
+
+    @property
+    def break_even_runs(self) -> int | None:
+        """Runs after which compiling has paid for itself against eager; None where it never does."""
+        eager, ours = self.times.get("eager"), self.times.get(OURS)
+        if not eager or not ours:
+            return None
+        saved = statistics.mean(eager) - statistics.mean(ours)
+        return math.ceil(self.seconds * 1e6 / saved) if saved > 0 else None
+
+    def as_json(self) -> str:
+        """One line."""
+        rows = []
+        for i, name in enumerate(self.inputs):
+            row: dict[str, Any] = {"input": name}
+            for rival in (*RIVALS, OURS, REGIONS):
+                if rival in self.times:
+                    found = self.times[rival]
+                    row[rival] = None if found is None else round(found[i], 2)
+            rows.append(row)
+        out: dict[str, Any] = {"model": self.model, "threads": self.threads, "rows": rows}
+        out["break_even_runs"] = self.break_even_runs
+        out["reasons"] = dict(self.reasons)
+        out["backend"] = self.backend
+        out["seconds"] = round(self.seconds, 2)
+        if self.ablation:
+            out["ablation"] = {name: [round(t, 2) for t in times] for name, times in self.ablation.items()}
+        return json.dumps(out)
+
+    def table(self) -> Table:
+        """A row per input, and how much faster than each rival the C++ is."""
+        names = [n for n in (*RIVALS, OURS, REGIONS) if n in self.times]
+        table = Table(title=f"{self.model}: microseconds, {self.threads} thread(s), backend {self.backend}")
+        table.add_column("input")
+        for name in names:
+            table.add_column(name, justify="right")
+        for i, label in enumerate(self.inputs):
+            cells = [self.times[name] for name in names]
+            table.add_row(label, *("-" if c is None else f"{c[i]:,.1f}" for c in cells))
+        table.add_section()
+        table.add_row("C++ faster by", *(self._gain(name) for name in names))
+        return table
+
+    def notes(self) -> list[str]:
+        """Reasons, the break-even, what each pass brings."""
+        out = [f"{name}: {reason}" for name, reason in self.reasons.items()]
+        runs = self.break_even_runs
+        said = "never" if runs is None else f"after {runs:,} runs"
+        out.append(f"transpiled and built in {self.seconds:.1f} s, which pays for itself against eager {said}")
+        ours = self.times.get(OURS)
+        for name, times in self.ablation.items():
+            if ours:
+                out.append(f"without {name}: {geometric_mean([t / o for t, o in zip(times, ours)]):.3f} times as long")
+        return out
+
+    def _gain(self, name: str) -> str:
+        ours, theirs = self.times.get(OURS), self.times[name]
+        if not ours or not theirs or name in (OURS, REGIONS):
+            return ""
+        return f"{geometric_mean([t / o for t, o in zip(theirs, ours)]):.2f}x"
+
+
+def geometric_mean(values: Sequence[float]) -> float:
+    """Of ratios.
+
+    >>> geometric_mean([2.0, 8.0])
+    4.0
+    """
+    return math.exp(statistics.mean(math.log(v) for v in values))
+
+
+def describe(value: Any) -> str:
+    """An argument for people: tensors by their sizes.
+
+    >>> describe((torch.zeros(1, 3), 2, [torch.zeros(4)]))
+    '1x3, 2, [4]'
+    """
+    match value:
+        case torch.Tensor():
+            return "x".join(map(str, value.shape)) or "scalar"
+        case tuple():
+            return ", ".join(map(describe, value))
+        case list():
+            return f"[{', '.join(map(describe, value[:4]))}{', ...' if len(value) > 4 else ''}]"
+        case _:
+            return repr(value)[:40]

@@ -1,0 +1,117 @@
+"""One project against its rivals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+
+from torch2cpp.bench.ablate import without_each_pass
+from torch2cpp.bench.measure import Effort, measure
+from torch2cpp.bench.ours import Emitted, RegionsOnly
+from torch2cpp.bench.pieces import Pieces
+from torch2cpp.bench.result import OURS, RIVALS, BenchResult, describe
+from torch2cpp.bench.rivals import Calls, CannotRun, PythonRival, Rival, checked, compiled, scripted
+from torch2cpp.parity.compare import tensors_in
+from torch2cpp.parity.run import Outcome
+from torch2cpp.project import Project
+from torch2cpp.toolchain.threads import using_threads
+from torch2cpp.toolchain.tools import cache_folder
+
+#: Called with what is being done.
+Step = Callable[[str], None]
+
+
+class UnknownRival(ValueError):
+    """A name that is no rival's; the message lists the names there are."""
+
+
+def bench(
+    project: Project,
+    against: Sequence[str] = RIVALS,
+    *,
+    effort: Effort | None = None,
+    ablate: bool = False,
+    step: Step = lambda _: None,
+) -> BenchResult:
+    """Times of the C++ and the rivals on the examples, in turns. Raises UnknownRival.
+
+    Builds the project where that was not done. Uses as many threads as the project was transpiled for.
+    """
+    unknown = [name for name in against if name not in RIVALS]
+    if unknown:
+        raise UnknownRival(f"there is no rival {unknown[0]}; there are {', '.join(RIVALS)}")
+    with using_threads(project.transpiled.options.threads):
+        return _bench(project, against, effort or Effort(), ablate, step)
+
+
+def _bench(project: Project, against: Sequence[str], effort: Effort, ablate: bool, step: Step) -> BenchResult:
+    transpiled = project.transpiled
+    calls, successive = transpiled.calls, transpiled.options.stateful
+    resets = transpiled.view.stateful and not successive
+    writes = _writes(calls, transpiled.outcomes)
+    step("build")
+    ours = Emitted(OURS, project, calls, writes)
+    rivals: list[Rival] = [ours]
+    reasons: dict[str, str] = {}
+    for name in against:
+        step(name)
+        try:
+            rivals.append(_rival(name, project, resets, writes))
+        except CannotRun as reason:
+            reasons[name] = str(reason)
+    step("measure")
+    rivals.append(RegionsOnly(ours, project))
+    found = measure(rivals, len(calls), resets, successive, effort)
+    times: dict[str, Sequence[float] | None] = dict.fromkeys(against)
+    times.update(found)
+    ablation: Mapping[str, Sequence[float]] = {}
+    if ablate:
+        ablation = without_each_pass(project, calls, writes, resets, effort, step)
+    return BenchResult(
+        model=project.name,
+        threads=torch.get_num_threads(),
+        backend=transpiled.options.backend,
+        inputs=tuple(f"{i}: {describe(args)}" for i, (_, args) in enumerate(calls)),
+        times=times,
+        reasons=reasons,
+        seconds=transpiled.seconds + project.seconds_build,
+        ablation=ablation,
+    )
+
+
+def _rival(name: str, project: Project, resets: bool, writes: bool) -> Rival:
+    """Raises CannotRun."""
+    transpiled = project.transpiled
+    calls, entries = transpiled.calls, transpiled.options.entries
+    if name == "onnxruntime":
+        try:
+            return Pieces(transpiled.program, calls, resets, cache_folder(), torch.get_num_threads())
+        except ImportError as error:
+            raise CannotRun(f"{error}: pip install 'torch2cpp[onnxruntime]'") from error
+    wraps: dict[str, Callable[[Any], Any]] = {
+        "eager": lambda model: model,
+        "compile": compiled(entries),
+        "torchscript": scripted(entries),
+    }
+    stateful = transpiled.view.stateful
+    return checked(
+        lambda: PythonRival(name, project.model, calls, wraps[name], stateful=stateful, writes=writes),
+        transpiled.outcomes,
+        resets,
+    )
+
+
+def _writes(calls: Calls, outcomes: Sequence[Outcome]) -> bool:
+    """Whether some call leaves its tensors other than they were, or may."""
+    for (_, args), outcome in zip(calls, outcomes):
+        before = list(tensors_in(args))
+        if len(before) != len(outcome.arguments):
+            return True
+        for a, b in zip(before, outcome.arguments):
+            if a.shape != b.shape or a.dtype != b.dtype or not torch.equal(a, b):
+                return True
+        if any(isinstance(x, list | dict | set) for x in args):
+            return True
+    return False
