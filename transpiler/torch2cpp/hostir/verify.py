@@ -337,7 +337,8 @@ class _Checker:
         if len(op.results) != len(region.results):
             self.report("V012", f"{len(op.results)} names for {len(region.results)} results", op)
             return
-        self.handed_on(region.results, op.results, "V012", "results", op)
+        for given, value in zip(map(operand_type, region.results), op.results, strict=True):
+            self.expect(_gives(given, value.type), "V006", f"{value.name} is {value.type}, given {given}", op)
 
     def instances(self, op: RegionCall, first: Region) -> None:
         self.expect(op.instances[0] == op.region, "V023", f"the first instance is not {op.region}", op)
@@ -357,6 +358,14 @@ class _Checker:
         if len(op.results) == 1:
             given, want = function.result, op.results[0].type
             self.expect(fits(given, want), "V006", f"the result is {given}, not {want}", op)
+
+
+def _gives(given: Type, target: Type) -> bool:
+    """Whether a region's result can be one of the call's: sizes that the region leaves open may be known there."""
+    if isinstance(given, TensorType) and isinstance(target, TensorType) and len(given.dims) == len(target.dims):
+        known = TensorType(given.dtype, tuple(t if g is None else g for g, t in zip(given.dims, target.dims)))
+        return fits(known, target)
+    return fits(given, target)
 
 
 def _border(region: Region) -> tuple[list[Type], list[Type]]:

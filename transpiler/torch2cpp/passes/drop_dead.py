@@ -47,30 +47,30 @@ from torch2cpp.hostir.ops import (
     operands,
     results,
     values_in,
+    walk,
 )
 from torch2cpp.hostir.program import Function, Program
+from torch2cpp.hostir.schema import changes_sizes
 from torch2cpp.passes.effects import may_raise
-from torch2cpp.passes.rebuild import with_blocks, with_functions
-
-#: Tensor operations that cannot fail whatever they are given; all others may.
-_SAFE = frozenset(
-    {"alias", "clone", "contiguous", "detach", "zeros_like", "ones_like", "relu", "sigmoid", "tanh", "abs", "exp"}
-)
+from torch2cpp.passes.raising import Raising
+from torch2cpp.passes.rebuild import all_ops, with_blocks, with_functions
 
 
 def drop_dead(program: Program) -> Program:
     """The program without what it does not need."""
-    return with_functions(program, _without_dead)
+    resizes = any(isinstance(op, TensorOp) and changes_sizes(op) for op in all_ops(program))
+    return with_functions(program, lambda f: _without_dead(f, resizes))
 
 
-def _without_dead(function: Function) -> Function:
-    marks = _Marks()
+def _without_dead(function: Function, resizes: bool) -> Function:
+    raising = None if resizes else Raising.of(walk(function.body))
+    marks = _Marks(raising)
     marks.block(function.body, _Ends())
     marks.spread()
-    return replace(function, body=_Sweeper(marks.live).block(function.body, _Ends()))
+    return replace(function, body=_Sweeper(raising, marks.live).block(function.body, _Ends()))
 
 
-def is_removable(op: Op) -> bool:
+def is_removable(op: Op, raising: Raising | None) -> bool:
     """Whether nobody notices when the operation does not run and its results are not used."""
     match op:
         case Load():
@@ -80,7 +80,7 @@ def is_removable(op: Op) -> bool:
             new = op.name.endswith(".new")
             return op.result is not None and not may_raise(op) and (effect != "writes" or new)
         case TensorOp():
-            return str(op.overload._schema.name).partition("::")[2] in _SAFE
+            return raising is not None and not raising.may_raise(op)
         case _:
             return False
 
@@ -135,6 +135,8 @@ def _inner_ends(op: Op, block: Block, ends: _Ends) -> _Ends:
 class _Marks:
     """Which values are needed."""
 
+    #: None where sizes change in place, so that nothing is known about them.
+    raising: Raising | None
     live: set[Value] = field(default_factory=set)
     #: What a value needs once it is needed itself.
     needs: dict[Value, list[Value]] = field(default_factory=dict)
@@ -168,7 +170,7 @@ class _Marks:
             case Yield() | Break() | Continue() | Leave() if receivers is not None:
                 for operand, to in zip(op.values, receivers, strict=True):
                     self.pass_on(operand, to)
-            case _ if is_removable(op):
+            case _ if is_removable(op, self.raising):
                 for tree in operands(op):
                     self.pass_on(tree, results(op))
             case _:
@@ -186,6 +188,7 @@ class _Marks:
 class _Sweeper:
     """Builds the blocks anew without what is not live."""
 
+    raising: Raising | None
     live: set[Value]
 
     def block(self, block: Block, ends: _Ends) -> Block:
@@ -203,7 +206,7 @@ class _Sweeper:
                 return op
             kept = [v for v, to in zip(op.values, receivers, strict=True) if self.needed(to)]
             return replace(op, values=tuple(kept))
-        if is_removable(op) and not self.needed(results(op)):
+        if is_removable(op, self.raising) and not self.needed(results(op)):
             return None
         made = with_blocks(op, lambda inner: self.block(inner, _inner_ends(op, inner, ends)))
         match made:

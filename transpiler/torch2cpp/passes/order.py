@@ -11,14 +11,18 @@ from torch2cpp.hostir.program import Program
 from torch2cpp.passes.drop_dead import drop_dead
 from torch2cpp.passes.fold_constants import fold_constants
 from torch2cpp.passes.form_regions import form_regions
+from torch2cpp.passes.forward_cells import forward_cells
 from torch2cpp.passes.forward_copies import forward_copies
 from torch2cpp.passes.hoist_invariants import hoist_invariants
 from torch2cpp.passes.inline_scopes import inline_scopes
 from torch2cpp.passes.match_results import match_results
+from torch2cpp.passes.match_sizes import match_sizes
 from torch2cpp.passes.merge_branches import merge_branches
 from torch2cpp.passes.roll_loops import roll_loops
 from torch2cpp.passes.share_values import share_values
 from torch2cpp.passes.simplify import simplify
+from torch2cpp.passes.sink_into_branches import sink_into_branches
+from torch2cpp.passes.unwrap_results import unwrap_results
 
 Change = Callable[[Program], Program]
 
@@ -44,14 +48,18 @@ PASSES: tuple[Pass, ...] = (
     Pass("fold_constants", "computes what is known before the program runs", "simplify", fold_constants),
     Pass("inline_scopes", "inlined functions with one way out become part of their caller", "simplify", inline_scopes),
     Pass("forward_copies", "values that control flow only hands on are used themselves", "simplify", forward_copies),
+    Pass("forward_cells", "state that was just written is used without reading it again", "simplify", forward_cells),
+    Pass("unwrap_results", "optionals and tuples are handed on as what is inside them", "simplify", unwrap_results),
     Pass("merge_branches", "neighbouring branches on one condition become one", "simplify", merge_branches),
     Pass("share_values", "repeated scalar operations are computed once", "simplify", share_values),
     Pass("drop_dead", "what nothing uses and nobody can notice goes", "simplify", drop_dead),
     # Before regions are formed, and after dead and repeated work is gone.
     Pass("hoist_invariants", "heavy tensor work that every iteration repeats leaves the loop", "before",
          hoist_invariants),
+    Pass("sink_into_branches", "tensor work that only a branch needs moves into it", "before", sink_into_branches),
     Pass("reorder", "host statements between tensor operations do not split a region", "reorder", lambda p: p),
     # Over regions, and before what only prints differently.
+    Pass("match_sizes", "regions without weights that differ only in sizes become one", "after", match_sizes),
     Pass("match_results", "regions that differ only in what they hand out become equal", "after", match_results),
     Pass("roll_loops", "equal iterations over modules become a loop over region instances", "after", roll_loops),
 )  # fmt: skip

@@ -15,6 +15,7 @@ import torch
 
 from torch2cpp.hostir.ops import HostOp, TensorOp, Value, WeightRef, results
 from torch2cpp.hostir.program import Region
+from torch2cpp.hostir.types import TensorType, Type
 
 #: Names that the emitted headers use themselves.
 RESERVED_NAMES = frozenset({"tensor", "list"})
@@ -66,10 +67,10 @@ def share(regions: Iterable[Region]) -> Sharing:
     return Sharing(tuple(by_key.values()), instances)
 
 
-def structural_key(region: Region, results_too: bool = True) -> str:
+def structural_key(region: Region, results_too: bool = True, sizes_too: bool = True) -> str:
     """Text that is equal for two regions exactly when one compiled form serves both.
 
-    Without `results_too`, what they hand out may differ.
+    Without `results_too` what they hand out may differ, without `sizes_too` the sizes of tensors.
     """
     values: dict[Value, str] = {}
     slots: dict[str, str] = {}
@@ -94,7 +95,7 @@ def structural_key(region: Region, results_too: bool = True) -> str:
         out = []
         for x in xs:
             values[x] = f"v{len(values)}"
-            out.append(f"{values[x]}:{x.type}")
+            out.append(f"{values[x]}:{x.type if sizes_too else _without_sizes(x.type)}")
         return ",".join(out)
 
     lines = [define(region.params)]
@@ -112,6 +113,10 @@ def structural_key(region: Region, results_too: bool = True) -> str:
         lines.append("return " + ",".join(values[r] for r in region.results))
     lines.append(f"aliasing={region.aliasing}")
     return "\n".join(lines)
+
+
+def _without_sizes(t: Type) -> str:
+    return f"{t.dtype}[{len(t.dims)}]" if isinstance(t, TensorType) else str(t)
 
 
 def constant_key(x: Any) -> str:
