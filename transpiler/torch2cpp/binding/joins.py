@@ -409,9 +409,17 @@ class _Merger:
         """Merges the whole states; `extras[k]` are the values of an extra variable, one per path."""
         heaps = [e.state.heap for e in self.incoming]
         merged_extras = [self.value(vals, n) for vals, n in zip(extras, names)]
-        reachable = self._reachable(extras)
         left_over = frozenset().union(*(e.state.left_over for e in self.incoming))
+        # What was there before counts as reachable: the evaluator may hold it in the middle of an expression.
+        before, reachable = self.cx.state.heap, None
+        learnt = False
+        first, others = heaps[0], heaps[1:]
         for key in dict.fromkeys(k for h in heaps for k in h):
+            obj = first.get(key)
+            if obj is not None and obj is before.get(key) and key not in left_over and not isinstance(key, tuple):
+                if all(h.get(key) is obj for h in others):
+                    self.heap[key] = obj  # as it was, nothing of inside
+                    continue
             present = [h[key] for h in heaps if key in h]
             if isinstance(key, tuple):
                 # an attribute known on one path only, or as a value of inside: it will be read from its cell
@@ -423,8 +431,13 @@ class _Merger:
                 left_over |= {key}
             elif all(o is present[0] for o in present) and not self._inner(present[0]):
                 self.heap[key] = present[0]
-            elif key in reachable:
-                self._heap_object(key, present)
+            else:
+                if key not in before and reachable is None:
+                    reachable = self._reachable(extras)
+                if key in before or (reachable is not None and key in reachable):
+                    learnt |= self._heap_object(key, present)
+        if learnt:
+            raise Restart
         narrowed = {k: v for k, v in self.incoming[0].state.narrowed.items() if not self._inner(v)}
         for e in self.incoming[1:]:
             narrowed = {k: v for k, v in narrowed.items() if e.state.narrowed.get(k) is v}
@@ -437,10 +450,7 @@ class _Merger:
         return self._inner(v)
 
     def _reachable(self, extras: list[list[AbsVal]]) -> set[Any]:
-        """Heap ids that anything after the join can still see.
-
-        What was there before counts as seen: the evaluator may hold it in the middle of an expression.
-        """
+        """Heap ids that anything after the join can still see."""
         seen: set[Any] = set()
         heaps = [e.state.heap for e in self.incoming]
         todo: list[Any] = [v for vals in extras for v in vals]
@@ -457,18 +467,20 @@ class _Merger:
             todo += _inside_of(v)
         return seen
 
-    def _heap_object(self, key: Any, objs: list[Any]) -> None:
+    def _heap_object(self, key: Any, objs: list[Any]) -> bool:
+        """Merges one object; whether instead it was learnt that it must be a run-time one."""
         merged = self._object(objs, getattr(objs[0], "kind", "object"))
         if merged is None:
             if any(isinstance(o, ListObj) for o in objs):
                 self._widen(objs, learn_only=True)
-                raise Restart
+                return True
             if any(isinstance(o, DictObj) for o in objs):
                 for e, o in zip(self.incoming, objs):
                     widen_dict(self.cx, e.state, o)
-                raise Restart
+                return True
             merged = objs[0]
         self.heap[key] = merged
+        return False
 
 
 def _inside_of(v: AbsVal) -> list[AbsVal]:
