@@ -52,6 +52,10 @@ def test_what_is_sure_works_on_any_batch(overload: torch._ops.OpOverload, rest: 
     ("overload", "args"),
     [
         (aten.max.default, [x(None, 3)]),
+        (aten.max.default, [x(0, 3)]),
+        (aten.relu.default, [Builder().param("x", tensor(2, dtype=torch.bool))]),
+        (aten.mean.default, [Builder().param("x", tensor(2, dtype=torch.int64))]),
+        (aten.linear.default, [x(2, 4), Builder().param("w", tensor(3, 4, dtype=torch.float64))]),
         (aten.view.default, [x(2, 3), [6]]),
         (aten.add.Tensor, [x(None, 3), x(None, 3)]),
         (aten.add.Tensor, [x(None, 3), x(2, 3)]),

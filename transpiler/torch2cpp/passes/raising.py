@@ -1,7 +1,8 @@
 """Analysis: which tensor operations cannot fail, whatever the run-time values.
 
 Sizes that types give are checked where tensors come in, so an operation over such sizes alone went
-through its checks while the program was read. A dimension that varies is followed through operations
+through its checks while the program was read; what is checked only by the kernels themselves (empty
+tensors, dtypes) is judged here. A dimension that varies is followed through operations
 that keep it: `bn(conv(x))` has the batch of `x`, and the two add up without fail.
 
 Everything is taken to raise that is not known here: what looks at data (`index`, `embedding`,
@@ -28,6 +29,14 @@ _POINTWISE = frozenset(
         "leaky_relu", "log", "log1p", "logical_and", "logical_not", "logical_or", "lt", "maximum", "minimum", "mul",
         "ne", "neg", "ones_like", "reciprocal", "relu", "relu6", "round", "rsqrt", "rsub", "sigmoid", "sign", "silu",
         "sin", "softplus", "sqrt", "square", "sub", "tanh", "where", "zeros_like",
+    }
+)  # fmt: skip
+#: Defined for integers and bools too; the others may lack a kernel, which is found out only when they run.
+_ANY_DTYPE = frozenset(
+    {
+        "add", "alias", "clone", "contiguous", "detach", "eq", "flatten", "ge", "gt", "le", "logical_and",
+        "logical_not", "logical_or", "lt", "maximum", "minimum", "mul", "narrow", "ne", "ones_like", "permute",
+        "select", "slice", "squeeze", "sum", "to", "transpose", "unsqueeze", "where", "zeros_like",
     }
 )  # fmt: skip
 #: The same shape out as in, over dimensions named by constants.
@@ -81,6 +90,11 @@ class Raising:
         name = _name(op)
         if any(t.type.dtype not in _DTYPES for t in (*tensors, *op.results) if isinstance(t.type, TensorType)):
             return False
+        dtypes = [t.type.dtype for t in tensors if isinstance(t.type, TensorType)]
+        if name not in _ANY_DTYPE and not all(d.is_floating_point for d in dtypes):
+            return False
+        if name == "where" and dtypes[0] != torch.bool:
+            return False
         shapes = [self.dims(t) for t in tensors]
         known = all(type(d) is int for shape in shapes for d in shape)
         if name in _POINTWISE:
@@ -89,16 +103,20 @@ class Raising:
             return True
         if name == "to":
             return str(op.overload) == "aten.to.dtype"
-        if name in _BATCHED:
-            rest = [*(shapes[0][1:] if len(shapes[0]) >= _BATCHED[name] else shapes[0])]
-            return all(type(d) is int for d in (*rest, *(d for s in shapes[1:] for d in s))) and _is_float(tensors)
-        if name in _OVER_LAST:
-            return all(type(d) is int for d in (shapes[0][-1], *(d for s in shapes[1:] for d in s)))
         if name in ("select", "narrow"):
             dim = _dimension(op)
             return dim is not None and type(shapes[0][dim]) is int
         if name in ("cat", "stack"):
             return known or _joins(name, shapes, _dimension(op))
+        # Of these some refuse empty tensors and unlike dtypes only when they run.
+        if len(set(dtypes)) > 1 or any(d == 0 and type(d) is int for shape in shapes for d in shape):
+            return False
+        others = [d for shape in shapes[1:] for d in shape]
+        if name in _BATCHED:
+            first = shapes[0][1:] if len(shapes[0]) >= _BATCHED[name] else shapes[0]
+            return all(type(d) is int for d in (*first, *others))
+        if name in _OVER_LAST:
+            return all(type(d) is int for d in (shapes[0][-1], *others))
         return known and name in _STATIC
 
     # -- sizes ---------------------------------------------------------------------------------
@@ -167,10 +185,6 @@ def _is_tame(op: TensorOp) -> bool:
         if isinstance(leaf, complex):
             return False
     return True
-
-
-def _is_float(tensors: Sequence[Value | WeightRef]) -> bool:
-    return all(isinstance(t.type, TensorType) and t.type.dtype.is_floating_point for t in tensors)
 
 
 def _dimension(op: TensorOp) -> int | None:
