@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import types
+from collections import Counter, OrderedDict, defaultdict, deque
 from typing import Any
 
 import torch
@@ -143,7 +144,7 @@ def _static_attribute(cx: Context, obj: AbsVal, value: Any, name: str) -> AbsVal
         from torch2cpp.binding.strings import string_method
 
         return _or_missing(string_method(cx, Static(value), name), "str", name)
-    if type(value) in (list, dict, set, LiteralSet, tuple, frozenset):
+    if type(value) in (list, dict, set, LiteralSet, tuple, frozenset, deque, defaultdict, OrderedDict, Counter):
         from torch2cpp.binding.container_methods import method
 
         found = method(cx, obj, name)

@@ -11,7 +11,9 @@ from torch2cpp.binding import (  # registers the others
     builtin_iterables,
     builtin_iterators,
     builtin_math,
+    counter_methods,
     dataclass_methods,
+    legacy_tensors,
     messages,
     operators,
     python_functions,
@@ -349,5 +351,5 @@ def _sorted(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVa
 
 __all__ = [
     "builtin_conversions", "builtin_handler", "builtin_iterables", "builtin_iterators", "builtin_math",
-    "dataclass_methods", "messages", "python_functions",
+    "counter_methods", "dataclass_methods", "legacy_tensors", "messages", "python_functions",
 ]  # fmt: skip

@@ -186,9 +186,12 @@ def _deque(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal
     from torch2cpp.binding.container_methods import list_extend
     from torch2cpp.binding.containers import new_list
 
-    if len(args) > 1 or any(not (isinstance(v, Static) and v.value is None) for v in kwargs.values()):
-        cx.refuse("T2C200", "deque with maxlen", "drop the oldest item with popleft")
-    ref = new_list(cx, [], cx.site(None), "deque")
+    limit = args[1] if len(args) > 1 else kwargs.get("maxlen", NONE)
+    if not isinstance(limit, Static):
+        cx.refuse("T2C200", "a deque whose maxlen is decided at run time", "drop the oldest item with popleft()")
+    if isinstance(limit.value, int) and limit.value < 0:
+        cx.raise_(ValueError, "maxlen must be non-negative")
+    ref = new_list(cx, [], cx.site(None), "deque" if limit.value is None else f"deque {int(limit.value)}")
     if args:
         list_extend(cx, ref, args[0])
     return ref

@@ -88,6 +88,9 @@ def call_static(cx: Context, value: Any, args: list[AbsVal], kwargs: dict[str, A
     from torch2cpp.binding.torch_api import torch_handler
     from torch2cpp.binding.traced.library import is_library
 
+    origin = getattr(value, "__origin__", None)
+    if isinstance(origin, type) and type(value).__module__ in ("types", "typing"):
+        return call_static(cx, origin, args, kwargs)  # list[int](), typing.Counter()
     handler = torch_handler(value) or builtin_handler(value)
     if handler is not None:
         return handler(cx, args, kwargs)

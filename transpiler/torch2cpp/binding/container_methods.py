@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from torch2cpp.binding import operators
+from torch2cpp.binding import counter_methods, operators
 from torch2cpp.binding.containers import new_dict, new_list
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.convert import describe, resolve
+from torch2cpp.binding.dict_kinds import is_counter
 from torch2cpp.binding.dict_methods import DICT, READING_DICT, SET, set_add
 from torch2cpp.binding.list_methods import DEQUE, LIST, READING, Handler, list_append, list_extend, static_value
 from torch2cpp.binding.literal_sets import LiteralSet, make_run_time_set, make_set
@@ -37,15 +39,19 @@ def _native(name: str, handler: Handler, obj: AbsVal) -> Native:
 def _table(o: AbsVal) -> dict[str, Handler]:
     match o:
         case ListObj():
-            return DEQUE if o.kind == "deque" else LIST
+            return DEQUE if o.kind.startswith("deque") else LIST
         case Tup():
             return READING
+        case DictObj() if is_counter(o.factory):
+            return COUNTER_METHODS
         case DictObj():
             return DICT
-        case Rt(type=ListType(kind="deque")):
+        case Rt(type=ListType(kind=kind)) if kind.startswith("deque"):
             return DEQUE
         case Rt(type=ListType()):
             return LIST
+        case Rt(type=DictType(kind="counter")):
+            return COUNTER_METHODS
         case Rt(type=DictType()):
             return DICT
         case Rt(type=SetType()):
@@ -53,11 +59,16 @@ def _table(o: AbsVal) -> dict[str, Handler]:
     return {}
 
 
+COUNTER_METHODS: dict[str, Handler] = {**DICT, **counter_methods.METHODS}
+
+
 # Containers of the model --------------------------------------------------------------------------
 
 _MUTATING = {
     list: {"append", "extend", "insert", "pop", "remove", "clear", "reverse", "sort"},
     dict: {"pop", "popitem", "setdefault", "update", "clear"},
+    deque: {"append", "appendleft", "extend", "extendleft", "insert", "pop", "popleft", "remove", "clear", "reverse",
+            "rotate"},
     set: {"add", "discard", "remove", "pop", "clear", "update", "difference_update", "intersection_update",
           "symmetric_difference_update"},
 }  # fmt: skip
@@ -67,7 +78,7 @@ def _static_method(cx: Context, value: Any, name: str) -> Native | None:
     """A method of a container known while transpiling: run for real, unless it changes the container."""
     from torch2cpp.binding.model_state import make_state, state_of_static
 
-    if not isinstance(value, list | tuple | dict | set | frozenset | range) or not hasattr(value, name):
+    if not isinstance(value, list | tuple | dict | set | frozenset | range | deque) or not hasattr(value, name):
         return None
     as_state = state_of_static(cx, value)
     if as_state is not None:

@@ -14,6 +14,7 @@ from torch2cpp.binding.containers import (
 )
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.convert import describe, is_scalar, resolve, same_layout, to_operand
+from torch2cpp.binding.counter_methods import counter_binary, counter_equal, counter_inplace
 from torch2cpp.binding.dict_views import is_view, snapshot
 from torch2cpp.binding.keys import key_operand
 from torch2cpp.binding.unlike import common_type
@@ -87,6 +88,9 @@ def container_binary(cx: Context, sign: str, a: AbsVal, b: AbsVal) -> AbsVal | N
         from torch2cpp.binding.strings import percent_format
 
         return percent_format(cx, x, b)
+    counted = counter_binary(cx, sign, a, b)
+    if counted is not None:
+        return counted
     if sign == "*":
         if is_scalar(x):
             a, b, x, y = b, a, y, x
@@ -174,6 +178,8 @@ def _repeat(cx: Context, a: AbsVal, x: AbsVal, n: AbsVal) -> AbsVal | None:
 def inplace_binary(cx: Context, sign: str, old: AbsVal, value: AbsVal) -> AbsVal | None:
     """`list += iterable` and `set |= set` change the container itself; None for everything else."""
     o = resolve(cx, old)
+    if counter_inplace(cx, sign, old, value):
+        return old
     is_list = isinstance(o, ListObj) or (isinstance(o, Rt) and isinstance(o.type, ListType) and o.type.kind != "tuple")
     if sign == "+" and is_list:
         from torch2cpp.binding.container_methods import list_extend
@@ -192,6 +198,9 @@ def container_compare(cx: Context, sign: str, a: AbsVal, b: AbsVal) -> AbsVal | 
     from torch2cpp.binding.set_operators import set_compare
 
     x, y = resolve(cx, a), resolve(cx, b)
+    counted = counter_equal(cx, a, b) if sign in ("==", "!=") else None
+    if counted is not None:
+        return counted if sign == "==" else operators.logical_not(cx, counted)
     of_sets = set_compare(cx, sign, a, b)
     if of_sets is not None:
         return of_sets

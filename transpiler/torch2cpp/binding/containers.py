@@ -7,6 +7,7 @@ the fact is remembered and binding starts again.
 
 from __future__ import annotations
 
+import collections
 from typing import Any, NoReturn
 
 import torch
@@ -26,6 +27,7 @@ from torch2cpp.binding.convert import (
     to_operand,
     type_of,
 )
+from torch2cpp.binding.dict_kinds import factory_in_model, factory_of, is_counter, kind_of
 from torch2cpp.binding.growth import Inside, fit_inside, learn_type, place_of
 from torch2cpp.binding.keys import key_operand
 from torch2cpp.binding.optional import held_or_raise
@@ -177,8 +179,7 @@ def new_dict(cx: Context, items: list[tuple[AbsVal, AbsVal]], site: Any, factory
     else:
         value = cx.host("dict.new", type_=fact, label="dict")
         cx.state.heap[ref.id] = RtObj(Rt(value, fact, example=cx.facts.examples.get(site)), site)
-        if factory is not None:
-            cx.factories[value.id] = factory
+        kind_of(cx, factory, site)  # notes the factory
     for k, v in items:
         set_item(cx, ref, k, v)
     return ref
@@ -317,6 +318,10 @@ def _range_item(cx: Context, o: RangeVal, index: AbsVal) -> AbsVal:
 
 def _static_item(cx: Context, obj: AbsVal, value: Any, index: AbsVal) -> AbsVal:
     if isinstance(index, Static) and not isinstance(index.value, torch.Tensor):
+        if isinstance(value, collections.defaultdict) and index.value not in value:
+            from torch2cpp.binding.model_state import make_state
+
+            make_state(cx, value)
         try:
             item = value[index.value]
         except Exception as e:
@@ -372,6 +377,10 @@ def _static_dict_item(cx: Context, items: dict[Any, Any], key: Host) -> AbsVal:
     """A dict of static values looked up with a run-time key: one branch per entry."""
     from torch2cpp.binding.control import branch
 
+    if factory_in_model(items) is not None:
+        from torch2cpp.binding.model_state import make_state
+
+        make_state(cx, items)  # a missing key may be put in
     if hasattr(type(items), "__missing__"):
         cx.refuse("T2C161", f"a {type(items).__name__} is indexed with a run-time key", "use a plain dict and get()")
     entries = [(k, v) for k, v in items.items() if static_type(k) == key.type]
@@ -472,6 +481,8 @@ def _dict_item(cx: Context, ref: AbsVal, d: DictObj, key: AbsVal) -> AbsVal:
     if isinstance(key, Static):
         if key.value in d.items:
             return d.items[key.value]
+        if is_counter(d.factory):
+            return Static(0)
         if d.factory is not None:
             from torch2cpp.binding.calls import call
 
@@ -535,7 +546,12 @@ def _rt_dict_item(cx: Context, o: Rt, key: AbsVal) -> AbsVal:
 
     assert isinstance(o.type, DictType)
     k = key_operand(cx, o, key)
-    factory = cx.factories.get(o.operand.id)
+    factory = factory_of(cx, o.type.kind)
+    if is_counter(factory):
+        if o.type.value == NEVER:
+            return Static(0)
+        present = cx.host("dict.contains", o.operand, k, label="present")
+        return branch(cx, present, lambda: _rt_value(cx, o, k), lambda: Static(0), "count", cx.span)
     if factory is not None:
         missing = cx.host("not", cx.host("dict.contains", o.operand, k))
 
@@ -548,6 +564,11 @@ def _rt_dict_item(cx: Context, o: Rt, key: AbsVal) -> AbsVal:
         branch(cx, missing, fill, lambda: Static(None), "default", cx.span)
     if o.type.value == NEVER:
         missing_key(cx, key)  # nothing was put in on any path
+    return _rt_value(cx, o, k)
+
+
+def _rt_value(cx: Context, o: Rt, k: Any) -> AbsVal:
+    assert isinstance(o.type, DictType)
     value = cx.host("dict.get", o.operand, k, type_=o.type.value)
     return from_operand(cx, value, o.type.value, o.example)
 
@@ -591,7 +612,7 @@ def set_item(cx: Context, obj: AbsVal, index: AbsVal, value: AbsVal) -> None:
         case _:
             from torch2cpp.binding.calls import call_method_if_any
 
-            if isinstance(o, Static) and isinstance(o.value, list | dict):
+            if isinstance(o, Static) and isinstance(o.value, list | dict | collections.deque):
                 from torch2cpp.binding.model_state import make_state
 
                 make_state(cx, o.value)
@@ -663,7 +684,8 @@ def _set_dict_item(cx: Context, ref: Ref, o: DictObj, key: AbsVal, value: AbsVal
         cx.write(ref.id, DictObj({**o.items, key.value: value}, o.site, o.factory))
         return
     need_static_if_loop(cx, key)
-    widen_dict_with(cx, o.site, cx.facts.containers.get(o.site, DictType(NEVER, NEVER)), key, value)
+    empty = DictType(NEVER, NEVER, kind_of(cx, o.factory, o.site))
+    widen_dict_with(cx, o.site, cx.facts.containers.get(o.site, empty), key, value)
     widen_dict(cx, cx.state, o)
     raise Restart
 
@@ -675,7 +697,7 @@ def widen_dict_with(cx: Context, site: Any, have: Type, key: AbsVal, value: AbsV
     value_t = common_type(cx, have.value, element_type(cx, value))
     if key_t is None or value_t is None:
         cx.refuse("T2C111", f"a run-time {have} is given {describe(cx, value)}", "use one dict per type of value")
-    wide = DictType(key_t, value_t)
+    wide = DictType(key_t, value_t, have.kind)
     cx.facts.examples.setdefault(site, value)
     if wide != have and not learn_type(cx, site, wide) and isinstance(site, Inside):
         cx.refuse("T2C111", f"{describe(cx, value)} does not fit the {have}", "make the inner dict in one place")
@@ -709,6 +731,16 @@ def dict_update(cx: Context, target: AbsVal, other: AbsVal) -> None:
         cx.effect("dict.update", t.operand, o.operand)
 
 
+def _delete_if_there(cx: Context, o: Rt, key: Any) -> None:
+    from torch2cpp.binding.control import branch
+
+    def delete() -> AbsVal:
+        cx.effect("dict.delete", o.operand, key)
+        return Static(None)
+
+    branch(cx, cx.host("dict.contains", o.operand, key), delete, lambda: Static(None), "present", cx.span)
+
+
 @distributes
 def delete_item(cx: Context, obj: AbsVal, index: AbsVal) -> None:
     """`del obj[index]`"""
@@ -729,6 +761,8 @@ def delete_item(cx: Context, obj: AbsVal, index: AbsVal) -> None:
             widen_list(cx, cx.state, o, None)
         case DictObj() if isinstance(index, Static):
             if index.value not in o.items:
+                if is_counter(o.factory):
+                    return
                 cx.raise_(KeyError, repr(index.value))
             items = {k: v for k, v in o.items.items() if k != index.value}
             cx.write(obj.id, DictObj(items, o.site, o.factory))
@@ -742,6 +776,10 @@ def delete_item(cx: Context, obj: AbsVal, index: AbsVal) -> None:
             else:
                 cx.effect("list.delete", o.operand, operators.scalar_operand(cx, index))
         case Rt() if isinstance(o.type, DictType):
-            cx.effect("dict.delete", o.operand, key_operand(cx, o, index))
+            key = key_operand(cx, o, index)
+            if is_counter(factory_of(cx, o.type.kind)):
+                _delete_if_there(cx, o, key)
+            else:
+                cx.effect("dict.delete", o.operand, key)
         case _:
             cx.refuse("T2C162", f"an item of {describe(cx, obj)} is deleted", "delete items of lists or dicts")

@@ -189,8 +189,8 @@ class Context:
         self.none_tests: dict[int, Any] = {}
         #: Condition value -> optionals that hold something when it is true, when it is false.
         self.knows: dict[int, tuple[tuple[Any, ...], tuple[Any, ...]]] = {}
-        #: defaultdict value -> its factory.
-        self.factories: dict[int, Any] = {}
+        #: Kind of a defaultdict's type -> its factory.
+        self.factories: dict[str, Any] = {}
         #: Value -> the host operation that made it.
         self.made_by: dict[int, HostOp] = {}
         #: Tensor value -> name of the weight it was loaded from.

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from torch2cpp.binding.context import Context, tensor_type
+from torch2cpp.binding.dict_kinds import kind_of
 from torch2cpp.binding.growth import note_container, note_element
 from torch2cpp.binding.meta import DEFAULT_HINTS, distinct, fresh_sym
 from torch2cpp.binding.values import (
@@ -134,10 +135,17 @@ def type_of(cx: Context, v: AbsVal) -> Type:
             return v.type
         case Tup():
             types = tuple(type_of(cx, e) for e in v.elems)
-            if v.cls is not None and v.names and v.cls.__module__ != "torch.return_types":
+            if v.cls is not None and v.names:
                 cx.facts.named_tuples[v.cls.__name__] = v.cls
                 return RecordType("namedtuple", v.cls.__name__, tuple(zip(v.names, types)))
             return TupleType(types)
+        case ListObj() if v.kind != "list":
+            elem: Type | None = NEVER
+            for e in v.elems:
+                elem = join(elem, type_of(cx, e)) if elem is not None else None
+            if elem is None:
+                raise NoType("a deque of unlike values")
+            return ListType(elem, v.kind)
         case ListObj():
             return TupleType(tuple(type_of(cx, e) for e in v.elems), "list")
         case DictObj():
@@ -150,7 +158,7 @@ def type_of(cx: Context, v: AbsVal) -> Type:
                     if joined is None or item is None:
                         raise NoType("dict of unlike values")
                     key = joined
-                return DictType(key, item or NEVER)
+                return DictType(key, item or NEVER, kind_of(cx, v.factory, v.site))
             return RecordType("dict", "", tuple((k, type_of(cx, x)) for k, x in v.items.items()))
         case InstanceObj():
             return RecordType("object", v.cls.__name__, tuple((k, type_of(cx, x)) for k, x in v.fields.items()))

@@ -226,8 +226,6 @@ def _copy(cx: Context, ref: AbsVal, args: Args, kwargs: Kwargs) -> AbsVal:
     if isinstance(o, DictObj):
         return new_dict(cx, [(Static(k), v) for k, v in o.items.items()], site, o.factory)
     value = cx.host("dict.copy", o.operand, type_=o.type, label="dict")
-    if o.operand.id in cx.factories:
-        cx.factories[value.id] = cx.factories[o.operand.id]
     return run_time(cx, Rt(value, o.type, example=o.example), site)
 
 

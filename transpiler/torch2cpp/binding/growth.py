@@ -150,7 +150,7 @@ def _with(t: Type, path: tuple[Step, ...], new: Type) -> Type | None:
             return None if inner is None else ListType(inner, t.kind)
         case DictType() if kind == "value":
             inner = _with(t.value, rest, new)
-            return None if inner is None else DictType(t.key, inner)
+            return None if inner is None else DictType(t.key, inner, t.kind)
         case OptionalType() if kind == "held":
             inner = _with(t.elem, rest, new)
             return None if inner is None else OptionalType(inner)
@@ -177,11 +177,8 @@ def fit_inside(cx: Context, v: AbsVal, want: Type) -> None:
     from torch2cpp.binding.convert import same_layout
 
     have = obj.value.type
-    if have == want or _unfinished(want):
-        return
-    if (_unfinished(have) or (join(have, want) == want and not same_layout(have, want))) and learn_type(
-        cx, obj.site, want
-    ):
+    wider = have != want and join(have, want) == want
+    if wider and (_unfinished(have) or not same_layout(have, want)) and learn_type(cx, obj.site, want):
         raise Restart
 
 

@@ -23,7 +23,7 @@ def key_operand(cx: Context, o: Rt, key: AbsVal) -> Operand:
         )
     site = place_of(cx, o)
     if wide != have and site is not None:
-        new: Type = DictType(wide, o.type.value) if isinstance(o.type, DictType) else SetType(wide)
+        new: Type = DictType(wide, o.type.value, o.type.kind) if isinstance(o.type, DictType) else SetType(wide)
         if learn_type(cx, site, new):
             raise Restart
     return to_operand(cx, key, have)

@@ -34,7 +34,7 @@ from torch2cpp.binding.unlike import common_type
 from torch2cpp.binding.values import NONE, AbsVal, Host, ListObj, Ref, Rt, Static, Tensor, Tup
 from torch2cpp.binding.widening import widen_list
 from torch2cpp.hostir.ops import Operand
-from torch2cpp.hostir.types import BOOL, FLOAT, INT, NEVER, ListType, join
+from torch2cpp.hostir.types import BOOL, FLOAT, INT, NEVER, ListType, join, limit_of
 
 Handler = Callable[[Context, AbsVal, list[AbsVal], dict[str, AbsVal]], AbsVal]
 
@@ -136,7 +136,7 @@ def list_rt(cx: Context, ref: AbsVal) -> Rt:
 
 def _noun(o: ListObj | Rt) -> str:
     kind = o.kind if isinstance(o, ListObj) else o.type.kind if isinstance(o.type, ListType) else "list"
-    return "deque" if kind == "deque" else "list"
+    return "deque" if kind.startswith("deque") else "list"
 
 
 def _rebuilt(cx: Context, ref: AbsVal, o: ListObj, elems: list[AbsVal]) -> None:
@@ -150,12 +150,34 @@ def list_append(cx: Context, ref: AbsVal, value: AbsVal) -> None:
     """`ref.append(value)`"""
     o = resolve(cx, ref)
     if isinstance(o, ListObj):
-        _rebuilt(cx, ref, o, [*o.elems, value])
+        _rebuilt(cx, ref, o, _last(o.kind, [*o.elems, value]))
         return
     o = list_rt(cx, ref)
     assert isinstance(o.type, ListType)
     widen_element(cx, site_of(cx, ref), o.type, value)
     cx.effect("list.append", o.operand, to_operand(cx, value, o.type.elem))
+    _drop_surplus(cx, o, 0)
+
+
+def _last(kind: str, elems: list[AbsVal]) -> list[AbsVal]:
+    """What a list of this kind keeps of elements that were added at its end."""
+    limit = limit_of(kind)
+    return elems if limit is None else elems[max(0, len(elems) - limit) :]
+
+
+def _drop_surplus(cx: Context, o: Rt, at: int) -> None:
+    """A deque of limited length that is one too long loses an item: its first (at 0) or its last (at -1)."""
+    assert isinstance(o.type, ListType)
+    limit = limit_of(o.type.kind)
+    if limit is None:
+        return
+
+    def drop() -> AbsVal:
+        cx.effect("list.delete", o.operand, at)
+        return NONE
+
+    over = cx.host("gt", cx.host("list.len", o.operand), limit, label="over")
+    branch(cx, over, drop, lambda: NONE, "limit", cx.span)
 
 
 def list_extend(cx: Context, ref: AbsVal, iterable: AbsVal) -> None:
@@ -168,13 +190,14 @@ def list_extend(cx: Context, ref: AbsVal, iterable: AbsVal) -> None:
     if not is_lazy(source):
         items = known_items(cx, iterable)
         if items is not None and isinstance(o, ListObj):
-            _rebuilt(cx, ref, o, [*o.elems, *items])
+            _rebuilt(cx, ref, o, _last(o.kind, [*o.elems, *items]))
             return
         if items is not None:
             for item in items:
                 list_append(cx, ref, item)
             return
-    if isinstance(o, Rt) and isinstance(source, Rt) and isinstance(source.type, ListType):
+    limited = isinstance(o, Rt) and isinstance(o.type, ListType) and limit_of(o.type.kind) is not None
+    if isinstance(o, Rt) and isinstance(source, Rt) and isinstance(source.type, ListType) and not limited:
         _extend_run_time(cx, ref, o, source)
         return
     consume(cx, iterable, lambda item: list_append(cx, ref, item), site)
@@ -218,31 +241,52 @@ def _extend(cx: Context, ref: AbsVal, args: list[AbsVal], kwargs: dict[str, AbsV
 def _insert(cx: Context, ref: AbsVal, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
     arity(cx, "insert", args, kwargs, 2, 2)
     o, index = resolve(cx, ref), index_of(cx, args[0])
+    limit = limit_of(o.kind if isinstance(o, ListObj) else o.type.kind)
+    if limit is not None:
+        if isinstance(o, ListObj):
+            if len(o.elems) >= limit:
+                cx.raise_(IndexError, "deque already at its maximum size")
+        else:
+            full = cx.host("ge", cx.host("list.len", o.operand), limit, label="full")
+            raise_if(cx, full, IndexError, lambda: "deque already at its maximum size")
+    return _put(cx, ref, o, index, args[1])
+
+
+def _put(cx: Context, ref: AbsVal, o: AbsVal, index: AbsVal, item: AbsVal) -> AbsVal:
     if isinstance(o, ListObj):
         if not isinstance(index, Static):
             need_static_if_loop(cx, index)
             make_run_time_list(cx, o)
         elems = list(o.elems)
-        elems.insert(index.value, args[1])
+        elems.insert(index.value, item)
         _rebuilt(cx, ref, o, elems)
         return NONE
     assert isinstance(o.type, ListType)
-    widen_element(cx, site_of(cx, ref), o.type, args[1])
-    value = to_operand(cx, args[1], o.type.elem)
+    widen_element(cx, site_of(cx, ref), o.type, item)
+    value = to_operand(cx, item, o.type.elem)
     cx.effect("list.insert", o.operand, operators.scalar_operand(cx, index), value)
     return NONE
 
 
 def _appendleft(cx: Context, ref: AbsVal, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
     arity(cx, "appendleft", args, kwargs, 1, 1)
-    return _insert(cx, ref, [Static(0), args[0]], {})
+    o = resolve(cx, ref)
+    _put(cx, ref, o, Static(0), args[0])
+    if isinstance(o, ListObj):
+        limit = limit_of(o.kind)
+        now = resolve(cx, ref)
+        if limit is not None and len(now.elems) > limit:
+            _rebuilt(cx, ref, now, list(now.elems[:limit]))
+    else:
+        _drop_surplus(cx, o, -1)
+    return NONE
 
 
 def _extendleft(cx: Context, ref: AbsVal, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
     from torch2cpp.binding.comprehensions import consume
 
     arity(cx, "extendleft", args, kwargs, 1, 1)
-    consume(cx, args[0], lambda x: _drop(_insert(cx, ref, [Static(0), x], {})), (cx.site(None), "extendleft"))
+    consume(cx, args[0], lambda x: _drop(_appendleft(cx, ref, [x], {})), (cx.site(None), "extendleft"))
     return NONE
 
 
@@ -428,7 +472,10 @@ def _rotate(cx: Context, ref: AbsVal, args: list[AbsVal], kwargs: dict[str, AbsV
     arity(cx, "rotate", args, kwargs, 0, 1)
     o, n = resolve(cx, ref), args[0] if args else Static(1)
     if not isinstance(o, ListObj) or not isinstance(n, Static):
-        cx.refuse("T2C233", "rotate() of a run-time deque", "write it with append(popleft())")
+        from torch2cpp.binding.calls import call_python
+        from torch2cpp.binding.in_python import counters
+
+        return call_python(cx, counters.rotate, [ref, n], {})  # type: ignore[arg-type]
     turned: deque[Any] = deque(o.elems)
     turned.rotate(n.value)
     _rebuilt(cx, ref, o, list(turned))

@@ -7,6 +7,7 @@ this path is known; a cell that is never read that way is no state at all and go
 
 from __future__ import annotations
 
+import collections
 import enum
 from typing import Any
 
@@ -14,6 +15,8 @@ import torch
 
 from torch2cpp.binding.context import Context, Restart
 from torch2cpp.binding.convert import NoType, describe, from_operand, static_type, to_operand
+from torch2cpp.binding.dict_kinds import factory_in_model, kind_of
+from torch2cpp.binding.growth import note_container
 from torch2cpp.binding.values import AbsVal, Host, Ref, Rt, RtObj, Static
 from torch2cpp.hostir.ops import Cell, Load, Store
 from torch2cpp.hostir.types import (
@@ -54,28 +57,30 @@ def _cell_name(cx: Context, obj: Any, name: str) -> str:
     return f"{path}.{name}" if path else name
 
 
-def runtime_type(value: Any) -> Type:
+def runtime_type(cx: Context, value: Any) -> Type:
     """The type of a state value: lists and dicts are run-time containers, since they may grow."""
-    if isinstance(value, list):
+    if isinstance(value, list | collections.deque):
         elem: Type | None = NEVER
         for x in value:
-            elem = join(elem, runtime_type(x)) if elem is not None else None
+            elem = join(elem, runtime_type(cx, x)) if elem is not None else None
         if elem is None:
             raise NoType("a list of unlike values")
-        return ListType(elem)
+        limit = getattr(value, "maxlen", None)
+        kind = "list" if isinstance(value, list) else "deque" if limit is None else f"deque {limit}"
+        return ListType(elem, kind)
     if isinstance(value, dict):
         key: Type | None = NEVER
         item: Type | None = NEVER
         for k, x in value.items():
             key = join(key, static_type(k)) if key is not None else None
-            item = join(item, runtime_type(x)) if item is not None else None
+            item = join(item, runtime_type(cx, x)) if item is not None else None
         if key is None or item is None:
             raise NoType("a dict of unlike values")
-        return DictType(key, item)
+        return DictType(key, item, kind_of(cx, factory_in_model(value), id(value)))
     if isinstance(value, enum.Enum) and not isinstance(value, enum.IntEnum):
         return enum_type(type(value))
     if isinstance(value, tuple) and not hasattr(value, "_fields"):
-        return TupleType(tuple(runtime_type(x) for x in value))
+        return TupleType(tuple(runtime_type(cx, x) for x in value))
     return static_type(value)
 
 
@@ -140,7 +145,7 @@ def store_attribute(cx: Context, obj: Any, name: str, value: AbsVal) -> None:
     from torch2cpp.binding.containers import element_type
 
     try:
-        start = runtime_type(None if initial is ABSENT else initial)
+        start = runtime_type(cx, None if initial is ABSENT else initial)
     except NoType:
         cx.refuse(
             "T2C177",
@@ -200,11 +205,12 @@ def state_of_static(cx: Context, value: Any) -> Rt | None:
     if overlay is not None:
         found = cx.state.heap[overlay.id]
         assert isinstance(found, RtObj)
+        note_container(cx, found)
         return found.value
     key = ("object", str(id(value)))
     site = ("state", key)
     try:
-        t = runtime_type(value)
+        t = runtime_type(cx, value)
     except NoType:
         cx.refuse("T2C178", "a container of the model with values of different types is changed", "use one type")
     fact = cx.facts.containers.get(site)
@@ -218,6 +224,9 @@ def state_of_static(cx: Context, value: Any) -> Rt | None:
     rt = Rt(v, t, example=cx.facts.examples.get(site))
     ref = _on_heap(cx, rt, site)
     cx.write(("object", id(value)), ref)
+    made = cx.state.heap[ref.id]
+    assert isinstance(made, RtObj)
+    note_container(cx, made)
     return rt
 
 

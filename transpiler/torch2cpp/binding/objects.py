@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import enum
 import inspect
@@ -12,6 +13,7 @@ from torch2cpp.binding.choices import distributes
 from torch2cpp.binding.context import Context, Restart, struct_name
 from torch2cpp.binding.control import branch
 from torch2cpp.binding.convert import SCALARS, describe, resolve
+from torch2cpp.binding.dict_kinds import factory_of, is_counter
 from torch2cpp.binding.growth import fit_inside
 from torch2cpp.binding.unlike import common_type
 from torch2cpp.binding.values import (
@@ -212,6 +214,12 @@ def widen_field(cx: Context, key: Any, name: str, value: AbsVal) -> Type:
     return fields[name]
 
 
+def _dict_class(factory: AbsVal) -> type:
+    if is_counter(factory):
+        return collections.Counter
+    return dict if factory is None else collections.defaultdict
+
+
 # isinstance --------------------------------------------------------------------------------------
 
 
@@ -234,13 +242,11 @@ def python_class(cx: Context, v: AbsVal) -> type | None:
         case Tup():
             return o.cls or tuple
         case ListObj():
-            if o.kind == "deque":
-                import collections
-
+            if o.kind.startswith("deque"):
                 return collections.deque
             return list
         case DictObj():
-            return dict
+            return _dict_class(o.factory)
         case InstanceObj():
             return getattr(o.cls, "library", o.cls)
         case RangeVal():
@@ -255,7 +261,11 @@ def python_class(cx: Context, v: AbsVal) -> type | None:
             if isinstance(o.type, StructType):
                 key = cx.struct_key(o.type.name)
                 return getattr(key, "library", key) if isinstance(key, type) else dict
-            return {ListType: list, DictType: dict, SetType: set, TupleType: tuple, RecordType: dict}.get(type(o.type))
+            if isinstance(o.type, DictType):
+                return _dict_class(factory_of(cx, o.type.kind))
+            if isinstance(o.type, ListType) and o.type.kind != "list":
+                return tuple if o.type.kind == "tuple" else collections.deque
+            return {ListType: list, SetType: set, TupleType: tuple, RecordType: dict}.get(type(o.type))
         case Iter():
             return {"enumerate": enumerate, "zip": zip, "map": map}.get(o.kind)
     return None

@@ -28,6 +28,7 @@ from torch2cpp.hostir.types import (
     TupleType,
     Type,
     UnionType,
+    limit_of,
 )
 
 Text = Static | Host
@@ -106,7 +107,7 @@ def _repr_of(cx: Context, v: AbsVal) -> Text:
             return _tuple_repr(cx, o)
         case ListObj():
             items = _bracketed(cx, "[", [to_repr(cx, e) for e in o.elems], "]")
-            return items if o.kind == "list" else concatenated(cx, [Static("deque("), items, Static(")")])
+            return items if o.kind == "list" else concatenated(cx, [Static("deque("), items, Static(_ending(o.kind))])
         case DictObj():
             if o.factory is not None:
                 cx.refuse("T2C220", "a defaultdict is printed", "print dict(d)")
@@ -179,9 +180,15 @@ def _run_time_repr(cx: Context, o: Rt) -> Text:
     if not printable(o.type):
         return _refuse_text(cx, o)
     shown = cx.scalar("repr", o.operand, label="text")
-    if isinstance(o.type, ListType) and o.type.kind == "deque":
-        return concatenated(cx, [Static("deque("), shown, Static(")")])
+    if isinstance(o.type, ListType) and o.type.kind.startswith("deque"):
+        return concatenated(cx, [Static("deque("), shown, Static(_ending(o.type.kind))])
     return shown
+
+
+def _ending(kind: str) -> str:
+    """How the text of a deque ends."""
+    limit = limit_of(kind)
+    return ")" if limit is None else f", maxlen={limit})"
 
 
 def printable(t: Type, inside: bool = False) -> bool:
@@ -192,7 +199,7 @@ def printable(t: Type, inside: bool = False) -> bool:
         case ListType():
             return (not inside or t.kind == "list") and printable(t.elem, True)
         case DictType():
-            return printable(t.key, True) and printable(t.value, True)
+            return t.kind == "dict" and printable(t.key, True) and printable(t.value, True)
         case TupleType():
             return t.kind == "tuple" and all(printable(e, True) for e in t.elems)
         case OptionalType():
@@ -285,7 +292,7 @@ def _class_name(o: AbsVal) -> str:
         case Tup():
             return o.cls.__name__ if o.cls is not None else "tuple"
         case ListObj():
-            return "collections.deque" if o.kind == "deque" else "list"
+            return "collections.deque" if o.kind.startswith("deque") else "list"
         case DictObj():
             return "dict" if o.factory is None else "collections.defaultdict"
         case InstanceObj():

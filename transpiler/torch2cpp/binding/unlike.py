@@ -117,7 +117,7 @@ def _replaced(t: Type, new: dict[StructType, StructType]) -> Type:
         case SetType():
             return SetType(_replaced(t.elem, new))
         case DictType():
-            return DictType(_replaced(t.key, new), _replaced(t.value, new))
+            return DictType(_replaced(t.key, new), _replaced(t.value, new), t.kind)
         case TupleType():
             return TupleType(tuple(_replaced(e, new) for e in t.elems), t.kind)
         case RecordType():

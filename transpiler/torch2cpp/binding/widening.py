@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from torch2cpp.binding.context import Context, Restart
 from torch2cpp.binding.convert import type_of
+from torch2cpp.binding.dict_kinds import kind_of
 from torch2cpp.binding.unlike import common_type
 from torch2cpp.binding.values import (
     AbsVal,
@@ -29,7 +30,7 @@ def list_type(cx: Context, state: State, obj: ListObj) -> Type | None:
                 return None
         from torch2cpp.hostir.types import NEVER
 
-        return ListType(elem if elem is not None else NEVER, "deque" if obj.kind == "deque" else "list")
+        return ListType(elem if elem is not None else NEVER, obj.kind)
     finally:
         cx.state = saved
 
@@ -80,8 +81,9 @@ def widen_dict(cx: Context, state: State, obj: DictObj) -> None:
                 value = common_type(cx, value, type_of(cx, x)) if value is not None else None
     finally:
         cx.state = saved
-    old = cx.facts.containers.get(obj.site, DictType(NEVER, NEVER))
-    new = join(old, DictType(key, value)) if key is not None and value is not None else None
+    kind = kind_of(cx, obj.factory, obj.site)
+    old = cx.facts.containers.get(obj.site, DictType(NEVER, NEVER, kind))
+    new = join(old, DictType(key, value, kind)) if key is not None and value is not None else None
     if new is None:
         cx.refuse("T2C111", "a dict filled at run time holds values of different types", "use one dict per type")
     if obj.items:

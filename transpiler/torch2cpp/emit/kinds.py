@@ -41,7 +41,7 @@ def kind(t: Type, types: CppTypes) -> str:
         case OptionalType():
             return several("Optional", t.elem)
         case ListType():
-            return several({"list": "List", "deque": "Deque", "tuple": "LongTuple"}[t.kind], t.elem)
+            return several({"list": "List", "deque": "Deque", "tuple": "LongTuple"}[t.kind.partition(" ")[0]], t.elem)
         case TupleType():
             return several("FixedList" if t.kind == "list" else "Tuple", *t.elems)
         case RecordType():

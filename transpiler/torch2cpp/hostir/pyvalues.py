@@ -31,6 +31,7 @@ from torch2cpp.hostir.types import (
     TupleType,
     Type,
     UnionType,
+    limit_of,
 )
 
 _SCALARS: dict[str, type] = {"bool": bool, "int": int, "float": float, "str": str, "complex": complex}
@@ -235,7 +236,7 @@ def tagged(value: Any, type_: UnionType) -> Tagged:
 def _restore_reference(value: Any, type_: Type, structs: Structs, memo: dict[int, Any]) -> None:
     match type_:
         case ListType():
-            items: list[Any] | deque[Any] = [] if type_.kind == "list" else deque()
+            items: list[Any] | deque[Any] = [] if type_.kind == "list" else deque(maxlen=limit_of(type_.kind))
             memo[id(value)] = items
             items.extend(to_python(v, type_.elem, structs, memo) for v in value)
         case DictType():

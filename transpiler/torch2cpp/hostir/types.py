@@ -77,7 +77,8 @@ class ListType:
     """
 
     elem: Type
-    kind: Literal["list", "deque", "tuple"] = "list"
+    #: "list", "tuple", "deque", or "deque N" of at most N items.
+    kind: str = "list"
 
     def __str__(self) -> str:
         return f"{self.kind}[{self.elem}]"
@@ -118,6 +119,8 @@ class DictType:
 
     key: Type
     value: Type
+    #: What it does for a missing key: nothing, or what the binding knows by this name.
+    kind: str = "dict"
 
     def __str__(self) -> str:
         return f"dict[{self.key}, {self.value}]"
@@ -203,6 +206,16 @@ def enum_type(cls: type[enum.Enum]) -> ScalarType:
     return ScalarType("int", tuple(cls))
 
 
+def limit_of(kind: str) -> int | None:
+    """How many items a list of this kind holds at most.
+
+    >>> limit_of("deque 3"), limit_of("deque")
+    (3, None)
+    """
+    _, _, limit = kind.partition(" ")
+    return int(limit) if limit else None
+
+
 def is_reference(t: Type) -> bool:
     """Whether two names for one such value see each other's changes."""
     if isinstance(t, ListType):
@@ -255,9 +268,9 @@ def join(a: Type, b: Type) -> Type | None:
                     return None
                 fields.append((ka, t))
             return RecordType(a.kind, a.name, tuple(fields))
-        case DictType(), DictType():
+        case DictType(), DictType() if a.kind == b.kind:
             key, value = join(a.key, b.key), join(a.value, b.value)
-            return None if key is None or value is None else DictType(key, value)
+            return None if key is None or value is None else DictType(key, value, a.kind)
         case SetType(), SetType():
             elem = join(a.elem, b.elem)
             return None if elem is None else SetType(elem)
