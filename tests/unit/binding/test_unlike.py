@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+from collections import OrderedDict
 from typing import Any, NamedTuple
 
 import torch
@@ -192,3 +193,14 @@ def test_items_of_what_may_be_none() -> None:
         return done, current
 
     assert_like_python(f, ([1.0, 2.0, -2.0, 3.0],), ([],), ([-1.0],), ([1.0, -1.0],))
+
+
+def test_distinct_items_in_order() -> None:
+    def f(xs: list[int]) -> Any:
+        distinct = list(dict.fromkeys(xs))
+        counts = dict.fromkeys(distinct, 0)
+        for x in xs:
+            counts[x] += 1
+        return distinct, counts, list(OrderedDict.fromkeys([3, 1, 3])), dict.fromkeys("ab", 2)
+
+    assert_like_python(f, ([3, 1, 3, 2],), ([],))

@@ -332,6 +332,11 @@ def abstract(cx: Context, spec: InputSpec, value: Value, path: str) -> AbsVal:
             if spec.lengths:
                 cx.lengths[value.id] = spec.lengths
             return run_time(cx, Rt(value, wide, example=example), ("input", path))
+        case DictType():
+            from torch2cpp.binding.containers import run_time
+
+            table = cx.facts.containers.get(("input", path), t)
+            return run_time(cx, Rt(value, table, example=_example(cx, spec.parts[0])), ("input", path))
         case TupleType():
             elems = tuple(
                 abstract(cx, p, cx.host("tuple.get", value, i, type_=p.type, label=f"{path}_{i}"), f"{path}.{i}")
@@ -343,9 +348,9 @@ def abstract(cx: Context, spec: InputSpec, value: Value, path: str) -> AbsVal:
                 n: abstract(cx, p, cx.host("record.get", value, n, type_=p.type, label=n), f"{path}.{n}")
                 for (n, _), p in zip(t.fields, spec.parts)
             }
-            ref = Ref(fresh_id())
-            cx.state.heap[ref.id] = DictObj(fields, ("input", path))
-            return ref
+            from torch2cpp.binding.containers import new_dict
+
+            return new_dict(cx, [(Static(n), v) for n, v in fields.items()], ("input", path))
     raise AssertionError(t)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import heapq
 import math
 from collections.abc import Callable
@@ -9,7 +10,7 @@ from typing import Any
 
 from torch2cpp.binding.builtin_table import TABLE, static_first
 from torch2cpp.binding.context import Context
-from torch2cpp.binding.in_python import heapq_functions, math_functions
+from torch2cpp.binding.in_python import dict_functions, heapq_functions, math_functions
 from torch2cpp.binding.values import AbsVal
 
 
@@ -27,3 +28,5 @@ _register(math.isclose, math_functions.isclose)
 _register(math.modf, math_functions.modf)
 for _name in ("heappush", "heappop", "heapify", "heapreplace", "heappushpop", "nlargest", "nsmallest"):
     _register(getattr(heapq, _name), getattr(heapq_functions, _name))
+_register(dict.fromkeys, dict_functions.fromkeys)
+_register(collections.OrderedDict.fromkeys, dict_functions.fromkeys)

@@ -15,6 +15,7 @@ from torch2cpp.diagnostics import SignatureError
 from torch2cpp.hostir.program import REQUIRED
 from torch2cpp.hostir.types import (
     NEVER,
+    DictType,
     ListType,
     OptionalType,
     RecordType,
@@ -193,15 +194,26 @@ def _scalar(path: str, values: list[Any]) -> InputSpec:
 
 def _dict(path: str, values: list[dict[Any, Any]], sizes: Sizes) -> InputSpec:
     keys = list(dict.fromkeys(k for v in values for k in v))
-    if not all(isinstance(k, str) for k in keys):
-        raise SignatureError(f"input {path!r} is a dict with keys that are not strings")
-    parts = []
-    for k in keys:
-        if any(k not in v for v in values):
-            raise SignatureError(f"input {path!r} has the key {k!r} in some examples only")
-        parts.append(infer(f"{path}.{k}", [v[k] for v in values], sizes))
+    if not all(isinstance(k, str) for k in keys) or any(len(v) != len(keys) for v in values):
+        return _table(path, values, keys, sizes)
+    parts = [infer(f"{path}.{k}", [v[k] for v in values], sizes) for k in keys]
     fields = tuple((k, p.type) for k, p in zip(keys, parts))
     return InputSpec(RecordType("dict", "", fields), parts=parts)
+
+
+def _table(path: str, values: list[dict[Any, Any]], keys: list[Any], sizes: Sizes) -> InputSpec:
+    """A dict whose keys are data: of one type, and so are its values."""
+    kinds = {type(k) for k in keys}
+    if len(kinds) != 1 or not kinds <= set(SCALARS):
+        raise SignatureError(f"input {path!r} is a dict with keys of several types, or neither numbers nor strings")
+    try:
+        part = infer(f"{path}{{}}", [x for v in values for x in v.values()], Sizes([0], sizes.dynamic))
+    except SignatureError as error:
+        only = next((k for k in keys if any(k not in v for v in values)), keys[0])
+        raise SignatureError(
+            f"input {path!r} has the key {only!r} in some examples only, and values of several types: {error}"
+        ) from error
+    return InputSpec(DictType(SCALARS[kinds.pop()], part.type), parts=[part])
 
 
 def _sequence(path: str, values: list[Any], sizes: Sizes) -> InputSpec:

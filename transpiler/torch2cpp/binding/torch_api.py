@@ -10,16 +10,16 @@ import torch
 import torch.nn.functional as F
 
 from torch2cpp.binding import operators, tensor_methods
-from torch2cpp.binding.aten import NoOverload, call_aten, elements, has_op
+from torch2cpp.binding.aten import NoOverload, call_aten, elements, has_op, scalar_item
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.convert import describe, resolve
 from torch2cpp.binding.make_tensor import tensor_from_data
-from torch2cpp.binding.values import NONE, AbsVal, Rt, Static, Tup
+from torch2cpp.binding.values import NONE, AbsVal, Rt, Static, Tensor, Tup
 
 Handler = Callable[[Context, list[AbsVal], dict[str, AbsVal]], AbsVal]
 
 #: Keyword arguments of factories that mean nothing here.
-_IGNORED = ("requires_grad", "pin_memory", "generator", "out")
+_IGNORED = ("requires_grad", "pin_memory", "out")
 
 
 def torch_handler(value: Any) -> Handler | None:
@@ -57,6 +57,9 @@ def _builtin_name(value: Any) -> str | None:
 def _aten(name: str) -> Handler:
     def run(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
         kept = {k: v for k, v in kwargs.items() if k not in _IGNORED}
+        generator = kept.pop("generator", NONE)
+        if not (isinstance(generator, Static) and generator.value is None):
+            cx.refuse("T2C199", f"torch.{name}(generator=...)", "draw from the default generator, and seed that")
         out = kwargs.get("out")
         if out is not None and not (isinstance(out, Static) and out.value is None):
             cx.refuse("T2C199", f"torch.{name}(out=...)", "assign the result, or use copy_")
@@ -123,12 +126,31 @@ def _where(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal
 
 def _einsum(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
     equation = args[0]
+    if operators.tensor_of(cx, resolve(cx, equation)) is not None:
+        equation, args = _from_sublists(cx, args)
     if not (isinstance(equation, Static) and isinstance(equation.value, str)):
         cx.refuse("T2C199", "einsum without a constant equation", "write the equation as a string")
     operands = args[1:]
     if len(operands) == 1 and elements(cx, operands[0]) is not None:
         operands = elements(cx, operands[0]) or []
     return call_aten(cx, "einsum", [equation, Tup(tuple(operands))])
+
+
+def _from_sublists(cx: Context, args: list[AbsVal]) -> tuple[AbsVal, list[AbsVal]]:
+    """`einsum(x, [0, 1], y, [1, 2], [0, 2])` as an equation and its operands."""
+    letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+    def spelled(v: AbsVal) -> str:
+        parts = elements(cx, v) or []
+        if not parts or not all(isinstance(p, Static) for p in parts):
+            cx.refuse("T2C199", "einsum with subscripts of run time", "write the equation as a string")
+        return "".join("..." if p.value is Ellipsis else letters[p.value] for p in parts)
+
+    operands, subscripts = args[: len(args) // 2 * 2 : 2], args[1::2]
+    equation = ",".join(map(spelled, subscripts))
+    if len(args) % 2:
+        equation += "->" + spelled(args[-1])
+    return Static(equation), [Static(equation), *operands]
 
 
 def _meshgrid(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
@@ -234,7 +256,8 @@ def _multi_argument(name: str) -> Handler:
             if name == "cat":
                 cx.raise_(RuntimeError, "torch.cat(): expected a non-empty list of Tensors")
             cx.raise_(RuntimeError, "stack expects a non-empty TensorList")
-        return _aten(name)(cx, [tensors, given.get("dim", Static(0))], {})
+        dim = [given.get("dim", Static(0))] if name in ("cat", "stack") else []
+        return _aten(name)(cx, [tensors, *dim], {})
 
     return run
 
@@ -255,6 +278,49 @@ def _boolean_dispatch(name: str) -> Handler:
         return call_python(cx, getattr(F, f"_{name}"), args[:6], kwargs)
 
     return run
+
+
+def _result_type(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
+    """The dtype that arithmetic would give: known from dtypes and ranks alone."""
+    from torch2cpp.binding.values import Host
+
+    def like(v: AbsVal) -> Any:
+        t = operators.tensor_of(cx, resolve(cx, v))
+        if t is not None:
+            return torch.empty((1,) * t.rank, dtype=t.meta.dtype)
+        if isinstance(v, Host):
+            return {"int": 1, "float": 1.0, "bool": True, "complex": 1j}[v.type.kind]
+        return v.value
+
+    return Static(torch.result_type(*map(like, args)))
+
+
+def _one_hot(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
+    given = dict(zip(["tensor", "num_classes"], args)) | {("tensor" if k == "input" else k): v for k, v in kwargs.items()}
+    classes = given.get("num_classes", Static(-1))
+    if isinstance(classes, Static) and classes.value == -1:
+        t = operators.tensor_of(cx, resolve(cx, given["tensor"]))
+        if t is None:
+            cx.refuse("T2C199", f"one_hot of {describe(cx, given['tensor'])}", "pass a tensor")
+        classes = operators.binary(cx, "+", scalar_item(cx, _largest(cx, t)), Static(1))
+    return _aten("one_hot")(cx, [given["tensor"], classes], {})
+
+
+def _largest(cx: Context, t: Tensor) -> Tensor:
+    """The largest class; without any, eager's own error."""
+    from torch2cpp.binding.control import branch
+
+    def none() -> AbsVal:
+        cx.raise_(RuntimeError, "Can not infer total number of classes from empty tensor.")
+
+    empty = operators.compare(cx, "==", tensor_methods.numel(cx, t, [], {}), Static(0))
+    if not isinstance(empty, Static):
+        branch(cx, empty.operand, none, lambda: NONE, "one_hot", cx.span)
+    elif empty.value:
+        none()
+    out = call_aten(cx, "max", [t])
+    assert isinstance(out, Tensor)
+    return out
 
 
 def _manual_seed(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
@@ -282,6 +348,10 @@ def _table() -> dict[Any, Handler]:
         torch.allclose: _method(tensor_methods.allclose),
         torch.numel: _method(tensor_methods.numel),
         torch.is_tensor: _is_tensor,
+        torch.is_nonzero: lambda cx, args, kwargs: operators.truth(cx, args[0]),
+        torch.result_type: _result_type,
+        F.one_hot: _one_hot,
+        torch._C._nn.one_hot: _one_hot,  # type: ignore[attr-defined]
         torch.is_floating_point: _method(tensor_methods._bool_method("is_floating_point")),
         torch.is_complex: _method(tensor_methods._bool_method("is_complex")),
         torch.cat: _multi_argument("cat"),
