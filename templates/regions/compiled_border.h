@@ -82,6 +82,17 @@ inline AtenTensorHandle input(const torch::stable::Tensor& tensor, const int64_t
   return out;
 }
 
+// A contiguous tensor of the same sizes and dtype, without values.
+inline torch::stable::Tensor empty_like(const torch::stable::Tensor& tensor) {
+  int32_t dtype = 0;
+  int64_t rank = 0;
+  int64_t* sizes = nullptr;
+  check(aoti_torch_get_dtype(tensor.get(), &dtype));
+  check(aoti_torch_get_dim(tensor.get(), &rank));
+  check(aoti_torch_get_sizes(tensor.get(), &sizes));
+  return empty(sizes, rank, dtype);
+}
+
 // The tensor itself where it is contiguous, otherwise a copy that is.
 inline torch::stable::Tensor contiguous(const torch::stable::Tensor& tensor) {
   bool already = false;
@@ -89,13 +100,7 @@ inline torch::stable::Tensor contiguous(const torch::stable::Tensor& tensor) {
   if (already) {
     return tensor;
   }
-  int32_t dtype = 0;
-  int64_t rank = 0;
-  int64_t* sizes = nullptr;
-  check(aoti_torch_get_dtype(tensor.get(), &dtype));
-  check(aoti_torch_get_dim(tensor.get(), &rank));
-  check(aoti_torch_get_sizes(tensor.get(), &sizes));
-  torch::stable::Tensor out = empty(sizes, rank, dtype);
+  torch::stable::Tensor out = empty_like(tensor);
   check(aoti_torch_copy_(out.get(), tensor.get(), 0));
   return out;
 }
