@@ -17,6 +17,7 @@ from torch2cpp.binding.convert import describe, is_scalar, resolve, same_layout,
 from torch2cpp.binding.counter_methods import counter_binary, counter_equal, counter_inplace
 from torch2cpp.binding.dict_views import is_view, snapshot
 from torch2cpp.binding.keys import key_operand
+from torch2cpp.binding.own_equality import searched
 from torch2cpp.binding.unlike import common_type
 from torch2cpp.binding.values import AbsVal, DictObj, Host, Iter, ListObj, Rt, Static, Tup
 from torch2cpp.hostir.types import BOOL, INT, NEVER, STR, DictType, ListType, SetType, StructType, Type
@@ -32,6 +33,9 @@ def contains(cx: Context, obj: AbsVal, item: AbsVal) -> AbsVal:
     o = resolve(cx, o)
     if isinstance(o, Static) and isinstance(item, Static) and not isinstance(o.value, torch.Tensor):
         return operators.static_call(cx, lambda x, y: y in x, o.value, item.value)
+    found = searched(cx, o, "contains", item)
+    if found is not None:
+        return found
     match o:
         case Rt() if isinstance(o.type, ListType | SetType | DictType):
             kind = {ListType: "list", SetType: "set", DictType: "dict"}[type(o.type)]
@@ -225,8 +229,15 @@ def container_compare(cx: Context, sign: str, a: AbsVal, b: AbsVal) -> AbsVal | 
         return _lexicographic(cx, sign, xs, ys)
     if sign in ("<", ">", "<=", ">=") and (isinstance(x, Rt) or isinstance(y, Rt)):
         return _ordered(cx, sign, as_list_of(cx, a, y), as_list_of(cx, b, x))
+    for v, other in ((x, b), (y, a)):
+        if sign in ("==", "!=") and isinstance(v, Rt) and struct_dicts.is_dict(cx, v):
+            same = struct_dicts.equal(cx, v, other)
+            return same if same is None or sign == "==" else operators.logical_not(cx, same)
     if sign in ("==", "!=") and (isinstance(x, Rt) or isinstance(y, Rt)):
         p, q = as_list_of(cx, a, y), as_list_of(cx, b, x)
+        same = None if p is None or q is None else searched(cx, p, "equal", q)
+        if same is not None:
+            return same if sign == "==" else operators.logical_not(cx, same)
         if p is not None and q is not None:
             eq = cx.scalar("equal", p.operand, q.operand)
             return eq if sign == "==" else operators.logical_not(cx, eq)

@@ -509,6 +509,11 @@ def _rt_item(cx: Context, o: Rt, index: AbsVal) -> AbsVal:
             return _rt_list_item(cx, o, index)
         case DictType():
             return _rt_dict_item(cx, o, index)
+    from torch2cpp.binding.calls import call_method_if_any
+
+    out = call_method_if_any(cx, o, "__getitem__", [index])
+    if out is not None:
+        return out
     cx.refuse("T2C160", f"{describe(cx, o)} is indexed", "index lists, tuples, dicts, strings or tensors")
 
 

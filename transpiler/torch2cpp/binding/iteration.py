@@ -32,7 +32,18 @@ from torch2cpp.binding.values import (
     Tup,
 )
 from torch2cpp.binding.widening import list_type
-from torch2cpp.hostir.types import INT, NEVER, STR, DictType, ListType, OptionalType, SetType, TupleType, Type
+from torch2cpp.hostir.types import (
+    INT,
+    NEVER,
+    STR,
+    DictType,
+    ListType,
+    OptionalType,
+    SetType,
+    StructType,
+    TupleType,
+    Type,
+)
 
 
 @dataclass
@@ -202,6 +213,8 @@ def _rt_items(cx: Context, o: Rt) -> Items:
             cx.refuse("T2C165", "iteration over a set, whose order is not defined", "iterate over sorted(the set)")
     from torch2cpp.binding import struct_dicts
 
+    if call_has(cx, o, "__iter__") or call_has(cx, o, "__getitem__"):
+        return _instance_items(cx, o)
     if struct_dicts.is_dict(cx, o):
         return _known([Static(k) for k in struct_dicts.keys(cx, o)])
     cx.refuse("T2C164", f"iteration over {describe(cx, o)}", "iterate over lists, dicts, ranges or tensors")
@@ -219,6 +232,9 @@ def _instance_items(cx: Context, v: AbsVal) -> Items:
 
 def call_has(cx: Context, v: AbsVal, name: str) -> bool:
     o = resolve(cx, v)
+    if isinstance(o, Rt) and isinstance(o.type, StructType):
+        key = cx.struct_key(o.type.name)
+        return isinstance(key, type) and hasattr(key, name)
     return isinstance(o, InstanceObj) and hasattr(o.cls, name)
 
 
@@ -483,7 +499,9 @@ def unpack(cx: Context, v: AbsVal, count: int, star: int | None) -> list[AbsVal]
             return _unpack_run_time(cx, v, count, star)
         items = items_of(cx, v)
         if not isinstance(items.count, Static):
-            return _unpack_counted(cx, items, count, star)
+            if star is not None:
+                return _unpack_run_time(cx, to_run_time_list(cx, v), count, star)
+            return _unpack_counted(cx, items, count)
         elems = [items.get(Static(i)) for i in range(items.count.value)]
     if star is None:
         if len(elems) != count:
@@ -517,7 +535,7 @@ def _unpack_run_time(cx: Context, v: AbsVal, count: int, star: int | None) -> li
         head = [get_item(cx, v, Static(i)) for i in range(star)]
         middle = get_item(cx, v, make_slice([Static(star), end, Static(None)]))
         return [*head, middle, *(get_item(cx, v, Static(i - tail)) for i in range(tail))]
-    return _unpack_counted(cx, items_of(cx, v), count, None)
+    return _unpack_counted(cx, items_of(cx, v), count)
 
 
 def _too_few(cx: Context, have: Static | Host, want: str) -> AbsVal:
@@ -526,11 +544,11 @@ def _too_few(cx: Context, have: Static | Host, want: str) -> AbsVal:
     cx.raise_(ValueError, cx.host("str.add", text, ")"))
 
 
-def _unpack_counted(cx: Context, items: Items, count: int, star: int | None) -> list[AbsVal]:
+def _unpack_counted(cx: Context, items: Items, count: int) -> list[AbsVal]:
     """A run-time number of items for a fixed number of names: checked at run time."""
     from torch2cpp.binding.control import branch
 
-    assert isinstance(items.count, Host) and star is None
+    assert isinstance(items.count, Host)
     wrong = cx.host("ne", items.count.operand, count, label="wrong_count")
 
     def fail() -> AbsVal:

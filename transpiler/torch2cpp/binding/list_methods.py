@@ -30,6 +30,7 @@ from torch2cpp.binding.convert import (
     type_of,
 )
 from torch2cpp.binding.growth import learn_type
+from torch2cpp.binding.own_equality import searched
 from torch2cpp.binding.unlike import common_type
 from torch2cpp.binding.values import NONE, AbsVal, Host, ListObj, Ref, Rt, Static, Tensor, Tup
 from torch2cpp.binding.widening import widen_list
@@ -339,6 +340,8 @@ def _remove(cx: Context, ref: AbsVal, args: list[AbsVal], kwargs: dict[str, AbsV
         del elems[at]
         _rebuilt(cx, ref, o, elems)
         return NONE
+    if searched(cx, o, "remove", args[0]) is not None:
+        return NONE
     item = _comparable(cx, o, args[0], "remove")
     if _noun(o) == "deque":
         absent = cx.host("not", cx.host("list.contains", o.operand, item), label="absent")
@@ -377,6 +380,9 @@ def _index(cx: Context, ref: AbsVal, args: list[AbsVal], kwargs: dict[str, AbsVa
         return operators.binary(cx, "+", inner, Static(start))
     if elems is not None:
         return _position(cx, ref, o, elems, args[0])
+    found = searched(cx, o, "index", args[0])
+    if found is not None:
+        return found
     item = _comparable(cx, o, args[0], "index")
     if _noun(o) == "deque":
         absent = cx.host("not", cx.host("list.contains", o.operand, item), label="absent")
@@ -430,6 +436,9 @@ def _count(cx: Context, ref: AbsVal, args: list[AbsVal], kwargs: dict[str, AbsVa
     o = resolve(cx, ref)
     elems = elements(cx, ref)
     if elems is None:
+        found = searched(cx, o, "count", args[0])
+        if found is not None:
+            return found
         return cx.scalar("list.count", o.operand, _comparable(cx, o, args[0], "count"))
     total: AbsVal = Static(0)
     for e in elems:

@@ -440,13 +440,19 @@ def truth(cx: Context, v: AbsVal) -> Static | Host:
     if t is not None:
         return cx.scalar("tensor.truth", t.operand, label="truth")
     if isinstance(obj, InstanceObj):
-        from torch2cpp.binding.calls import call_method_if_any
+        return _object_truth(cx, v)
+    return Static(True)
 
-        for name in ("__bool__", "__len__"):
-            own = call_method_if_any(cx, v, name, [])
-            if own is not None:
-                found: Static | Host = truth(cx, own)
-                return found
+
+def _object_truth(cx: Context, v: AbsVal) -> Static | Host:
+    """What `__bool__` or `__len__` of a user class says."""
+    from torch2cpp.binding.calls import call_method_if_any
+
+    for name in ("__bool__", "__len__"):
+        own = call_method_if_any(cx, v, name, [])
+        if own is not None:
+            found: Static | Host = truth(cx, own)
+            return found
     return Static(True)
 
 
@@ -468,5 +474,9 @@ def _rt_truth(cx: Context, v: Rt) -> Static | Host:
             assert isinstance(out, Static | Host)
             return out
         case StructType():
-            return Static(True)
+            from torch2cpp.binding import struct_dicts
+
+            if struct_dicts.is_dict(cx, v):
+                return Static(bool(struct_dicts.keys(cx, v)))
+            return _object_truth(cx, v)
     return Static(True)

@@ -10,7 +10,8 @@ from torch2cpp.binding.context import Context
 from torch2cpp.binding.convert import describe, resolve
 from torch2cpp.binding.dict_views import is_view, snapshot
 from torch2cpp.binding.list_methods import list_append, make_run_time_list, static_value
-from torch2cpp.binding.values import NONE, AbsVal, ListObj, Rt, Static, Tup
+from torch2cpp.binding.own_equality import compares_itself, sort
+from torch2cpp.binding.values import NONE, AbsVal, Host, ListObj, Rt, Static, Tup
 from torch2cpp.hostir.ops import Operand
 from torch2cpp.hostir.types import BOOL, FLOAT, INT, DictType, ListType, ScalarType, SetType, TupleType, Type, UnionType
 
@@ -73,11 +74,26 @@ def sort_in_place(cx: Context, ref: AbsVal, key: AbsVal, reverse: AbsVal) -> Non
             element_type(cx, e)
         make_run_time_list(cx, o)
     assert isinstance(o, Rt) and isinstance(o.type, ListType)
+    if _is_none(key) and compares_itself(cx, o.type.elem, "__lt__"):
+        _sort_by_less(cx, ref, backwards)
+        return
     flag: Operand = backwards.value if isinstance(backwards, Static) else backwards.operand
     if _is_none(key) and sortable(o.type.elem):
         cx.effect("list.sort", o.operand, flag)
     else:
         cx.effect("list.sort_by", o.operand, _keys(cx, ref, key).operand, flag)
+
+
+def _sort_by_less(cx: Context, ref: AbsVal, backwards: Static | Host) -> None:
+    """By the elements' own `<`. Backwards is reversed, sorted and reversed: equal ones keep their order."""
+    o = resolve(cx, ref)
+    if not isinstance(backwards, Static):
+        cx.refuse("T2C235", "objects are sorted in an order decided at run time", "sort in two branches")
+    if backwards.value:
+        cx.effect("list.reverse", o.operand)
+    sort(cx, ref)
+    if backwards.value:
+        cx.effect("list.reverse", o.operand)
 
 
 def _permute(cx: Context, ref: AbsVal, o: ListObj, keys: list[Any], reverse: bool) -> None:

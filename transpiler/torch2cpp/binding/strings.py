@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 import libcst as cst
 import torch
 
-from torch2cpp.binding import operators
+from torch2cpp.binding import operators, struct_dicts
 from torch2cpp.binding.choices import distributes
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.control import branch
@@ -25,6 +25,7 @@ from torch2cpp.hostir.types import (
     NoneType,
     OptionalType,
     ScalarType,
+    StructType,
     TupleType,
     Type,
     UnionType,
@@ -80,7 +81,7 @@ def _str_of(cx: Context, v: AbsVal) -> Text:
             text = text_of(cx, v, o)
             assert isinstance(text, Static | Host)
             return text
-        case InstanceObj():
+        case InstanceObj() | Rt(type=StructType()):
             out = _user_text(cx, v, "__str__")
             if out is not None:
                 return out
@@ -115,6 +116,9 @@ def _repr_of(cx: Context, v: AbsVal) -> Text:
             return _bracketed(cx, "{", pairs, "}")
         case Rt(type=OptionalType()):
             return _optional(cx, o, to_repr)
+        case Rt(type=StructType()):
+            out = _struct_repr(cx, v, o)
+            return out if out is not None else _refuse_text(cx, v)
         case Rt():
             return _run_time_repr(cx, o)
         case Exc():
@@ -178,6 +182,8 @@ def _run_time_repr(cx: Context, o: Rt) -> Text:
     if isinstance(o.type, NoneType):
         return Static("None")
     if not printable(o.type):
+        if isinstance(o.type, ListType) and o.type.kind == "list":
+            return _texts_joined(cx, o)
         return _refuse_text(cx, o)
     shown = cx.scalar("repr", o.operand, label="text")
     if isinstance(o.type, ListType) and o.type.kind.startswith("deque"):
@@ -189,6 +195,20 @@ def _ending(kind: str) -> str:
     """How the text of a deque ends."""
     limit = limit_of(kind)
     return ")" if limit is None else f", maxlen={limit})"
+
+
+def _texts_joined(cx: Context, o: Rt) -> Text:
+    """`repr` of a list whose elements have a text of their own."""
+    from torch2cpp.binding.comprehensions import consume
+    from torch2cpp.binding.containers import new_list
+    from torch2cpp.binding.list_methods import list_append
+
+    site = (cx.site(None), "texts")
+    texts = new_list(cx, [], site)
+    consume(cx, o, lambda x: list_append(cx, texts, to_repr(cx, x)), site)
+    listed = resolve(cx, texts)
+    assert isinstance(listed, Rt)
+    return concatenated(cx, [Static("["), cx.scalar("str.join", ", ", listed.operand, label="text"), Static("]")])
 
 
 def printable(t: Type, inside: bool = False) -> bool:
@@ -223,14 +243,32 @@ def _user_text(cx: Context, v: AbsVal, name: str) -> Text | None:
 
 
 def _instance_repr(cx: Context, v: AbsVal, o: InstanceObj) -> Text | None:
-    generated = hasattr(o.cls.__repr__, "__wrapped__")
-    if dataclasses.is_dataclass(o.cls) and generated:
+    return _object_repr(cx, v, o.cls, list(o.fields))
+
+
+def _struct_repr(cx: Context, v: AbsVal, o: Rt) -> Text | None:
+    """`repr` of a run-time object, or of a dict with known keys that lives at run time."""
+    assert isinstance(o.type, StructType)
+    key = cx.struct_key(o.type.name)
+    if isinstance(key, type):
+        return _object_repr(cx, v, key, list(cx.facts.structs[key]))
+    pairs = [
+        concatenated(cx, [Static(f"{k!r}: "), to_repr(cx, struct_dicts.get_item(cx, o, Static(k)))])
+        for k in struct_dicts.keys(cx, o)
+    ]
+    return _bracketed(cx, "{", pairs, "}")
+
+
+def _object_repr(cx: Context, v: AbsVal, cls: type, fields: list[str]) -> Text | None:
+    from torch2cpp.binding.attributes import get_attribute
+
+    if dataclasses.is_dataclass(cls) and hasattr(cls.__repr__, "__wrapped__"):
         shown = [
-            concatenated(cx, [Static(f"{f.name}="), to_repr(cx, o.fields[f.name])])
-            for f in dataclasses.fields(o.cls)
-            if f.repr and f.name in o.fields
+            concatenated(cx, [Static(f"{f.name}="), to_repr(cx, get_attribute(cx, v, f.name))])
+            for f in dataclasses.fields(cls)
+            if f.repr and f.name in fields
         ]
-        return _bracketed(cx, f"{o.cls.__qualname__}(", shown, ")")
+        return _bracketed(cx, f"{cls.__qualname__}(", shown, ")")
     return _user_text(cx, v, "__repr__")
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from torch2cpp.binding.context import Context
-from torch2cpp.binding.convert import describe, from_operand, to_operand
-from torch2cpp.binding.values import NONE, AbsVal, Iter, Native, Rt, Static
+from torch2cpp.binding.convert import describe, from_operand, resolve, to_operand
+from torch2cpp.binding.values import NONE, AbsVal, DictObj, Iter, Native, Rt, Static
 from torch2cpp.hostir.types import StructType, Type
 
 
@@ -74,3 +74,33 @@ def method(cx: Context, o: Rt, name: str) -> Native | None:
         case "keys" | "values" | "items":
             return Native(name, lambda c, a, k: Iter("dict_view", (o,), name))
     return None
+
+
+def equal(cx: Context, a: Rt, b: AbsVal) -> AbsVal | None:
+    """`a == b` with another dict of known keys; None where `b` is none."""
+    from torch2cpp.binding import operators
+    from torch2cpp.binding.containers import get_item as item_of
+    from torch2cpp.binding.control import branch
+
+    other = resolve(cx, b)
+    if isinstance(other, Rt) and is_dict(cx, other):
+        names = keys(cx, other)
+    elif isinstance(other, DictObj):
+        names = list(other.items)
+    elif isinstance(other, Static) and isinstance(other.value, dict):
+        names = list(other.value)
+    else:
+        return None
+    if set(names) != set(keys(cx, a)):
+        return Static(False)
+
+    def step(i: int) -> AbsVal:
+        if i == len(names):
+            return Static(True)
+        pair = get_item(cx, a, Static(names[i])), item_of(cx, b, Static(names[i]))
+        same = operators.truth(cx, operators.compare(cx, "==", *pair))
+        if isinstance(same, Static):
+            return step(i + 1) if same.value else Static(False)
+        return branch(cx, same.operand, lambda: step(i + 1), lambda: Static(False), "same", cx.span)
+
+    return step(0)
