@@ -129,3 +129,24 @@ def test_results_are_refused() -> None:
         return [Phase.SEEN if v > 0 else Phase.NEW for v in x]
 
     assert_refused(f, "T2C114", ([1.0],))
+
+
+def test_members_of_int_enums_that_meet() -> None:
+    def f(x: float) -> Any:
+        level = Level.LOW
+        for i in range(3):
+            if x > i:
+                level = Level.HIGH
+        return level.name, level == Level.HIGH, level + 1, level > 2, level.value, [Level.LOW, level]
+
+    assert_like_python(f, (1.5,), (-1.0,))
+
+
+def test_names_of_int_enums_out_of_lists_are_refused() -> None:
+    def f(xs: list[float]) -> Any:
+        levels = []
+        for x in xs:
+            levels.append(Level.HIGH if x > 0 else Level.LOW)
+        return [v.name for v in levels]
+
+    assert_refused(f, "T2C175", ([1.5],))

@@ -136,6 +136,9 @@ def _scalar_attribute(cx: Context, o: Host, name: str) -> AbsVal:
         return Native(name, lambda c, a, k: c.scalar("eq", c.host("math.floor", o.operand), o.operand))
     if name in ("real", "numerator"):
         return o
+    if name in ("name", "value") and o.type.kind == "int":
+        cx.refuse("T2C175", f"{name!r} of a run-time int, which may have been a member of an IntEnum",
+                  "keep members of a plain Enum, or look the name up in a list")  # fmt: skip
     raise Missing(f"'{o.type}' object has no attribute '{name}'")
 
 
@@ -189,7 +192,8 @@ def _class_member(cx: Context, obj: AbsVal, cls: type, name: str) -> AbsVal:
         case types.FunctionType():
             return Bound(Static(member), obj)
         case types.MethodDescriptorType() | types.WrapperDescriptorType() | types.ClassMethodDescriptorType():
-            cx.refuse("T2C180", f"{cls.__name__}.{name} is a method of a built-in class", "hold the container in a field")
+            what = f"{cls.__name__}.{name} is a method of a built-in class"
+            cx.refuse("T2C180", what, "hold the container in a field")
     return Static(getattr(cls, name))
 
 

@@ -7,6 +7,7 @@ each path with the operands it gets back (`Yield`, `Break`, `Leave`, ...).
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -101,6 +102,9 @@ class _Merger:
             return self._choice(vals, name)
         if any(isinstance(v, Unbound) for v in vals):
             return self._maybe_unbound(vals, name)
+        members = [v.value for v in vals if isinstance(v, Static) and isinstance(v.value, enum.Enum)]
+        if len(members) == len(vals) and len(set(members)) <= MAX_OPTIONS:
+            return self._choice(vals, name)
         if any(isinstance(v, Tup) for v in vals):
             vals = [_as_tup(v) for v in vals]
         if all(isinstance(v, Tup) for v in vals):
@@ -277,7 +281,7 @@ class _Merger:
                 with Inside(self.cx, path):
                     as_runtime(self.cx, option)
             try:
-                t = type_in(self.cx, path, option)
+                t = None if _is_member(option) else type_in(self.cx, path, option)
             except NoType:
                 t = None
             example = option
@@ -540,6 +544,11 @@ def _as_choice(v: AbsVal, name: str) -> AbsVal:
     if isinstance(v, Iter) and v.kind == "choice":
         return Choice(v.extra.operand, tuple(Option(None, p) for p in v.parts), name)
     return v
+
+
+def _is_member(v: AbsVal) -> bool:
+    """Whether a value is a known member of an enum, which is told apart by itself."""
+    return isinstance(v, Static) and isinstance(v.value, enum.Enum)
 
 
 def _as_tup(v: AbsVal) -> AbsVal:
