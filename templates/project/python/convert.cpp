@@ -51,6 +51,21 @@ void raise(const pb::module_& module, const PyError& error) {
   PyErr_SetObject(type.ptr(), value.ptr());
 }
 
+// torch's own class for what an operator such as `topk` returns, called with the fields; None if there is none.
+pb::object return_type(const std::string& name, const pb::list& fields) {
+  const pb::object classes = pb::module_::import("torch").attr("return_types");
+  if (!pb::hasattr(classes, name.c_str())) {
+    return pb::none();
+  }
+  const pb::object type = classes.attr(name.c_str());
+  for (const pb::handle field : fields) {
+    if (!pb::hasattr(type, pb::str(field))) {
+      return pb::none();
+    }
+  }
+  return pb::cpp_function([type](const pb::args& values) { return type(values); });
+}
+
 }  // namespace
 
 pb::object python_class(const std::string& name, const std::string& form, const pb::list& fields) {
@@ -62,6 +77,10 @@ pb::object python_class(const std::string& name, const std::string& form, const 
   const auto found = made->find(key);
   if (found != made->end()) {
     return found->second;
+  }
+  const pb::object of_torch = return_type(name, fields);
+  if (!of_torch.is_none()) {
+    return made->emplace(key, of_torch).first->second;
   }
   const pb::object type = form == "namedtuple"
                               ? pb::module_::import("collections").attr("namedtuple")(name, fields)

@@ -188,7 +188,9 @@ def _defaults_to_none(p: Any) -> bool:
 
 
 def _takes_varargs(positional: list[Any], args: list[AbsVal]) -> bool:
-    return any(str(p.real_type) == "List[int]" for p in positional) and len(args) > 1
+    lists = [i for i, p in enumerate(positional) if str(p.real_type) == "List[int]"]
+    # `roll(1, 0)` gives one number for each of two lists
+    return bool(lists) and len(args) > 1 and lists[0] + 1 not in lists
 
 
 def _is_int(cx: Context, v: AbsVal) -> bool:

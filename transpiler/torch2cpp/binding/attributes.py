@@ -20,6 +20,7 @@ from torch2cpp.binding.literal_sets import LiteralSet
 from torch2cpp.binding.optional import held_or_raise
 from torch2cpp.binding.traced.objects import library_class
 from torch2cpp.binding.values import (
+    Array,
     AbsVal,
     Bound,
     Choice,
@@ -67,6 +68,10 @@ def find_attribute(cx: Context, obj: AbsVal, name: str) -> AbsVal:
 
         return library_attribute(cx, obj, name)
     match o:
+        case Array():
+            from torch2cpp.binding.numpy_arrays import attribute
+
+            return attribute(cx, o, name)
         case Static(value):
             return _static_attribute(cx, obj, value, name)
         case InstanceObj():

@@ -14,8 +14,10 @@ from torch2cpp.binding.context import Context
 from torch2cpp.binding.convert import resolve
 from torch2cpp.binding.values import (
     AbsVal,
+    Host,
     StarRest,
     Static,
+    Tensor,
 )
 
 Handler = Callable[[Context, list[AbsVal], dict[str, AbsVal]], AbsVal]
@@ -66,7 +68,26 @@ def tensor_or_item(cx: Context, v: AbsVal) -> AbsVal:
     """A scalar: 0-d tensors are read."""
     v = operators.unwrap(cx, v, "a number is needed, not 'NoneType'")
     t = operators.tensor_of(cx, resolve(cx, v))
-    return scalar_item(cx, t) if t is not None else resolve(cx, v)
+    if t is None:
+        return resolve(cx, v)
+    if t.rank > 0:
+        _check_single(cx, t)
+    return scalar_item(cx, t)
+
+
+def _check_single(cx: Context, t: Tensor) -> None:
+    """Python's own error where a tensor of several elements, or none, is converted to a number."""
+    from torch2cpp.binding.control import branch
+    from torch2cpp.binding.tensor_methods import numel
+
+    def fail() -> AbsVal:
+        cx.raise_(ValueError, "only one element tensors can be converted to Python scalars")
+
+    many = operators.compare(cx, "!=", numel(cx, t, [], {}), Static(1))
+    if isinstance(many, Host):
+        branch(cx, many.operand, fail, lambda: Static(None), "single", cx.span)
+    elif many.value:
+        fail()
 
 
 def all_arguments(cx: Context, args: list[AbsVal]) -> AbsVal:

@@ -53,7 +53,7 @@ def is_basic(cx: Context, index: AbsVal) -> bool:
         o = resolve(cx, p)
         if isinstance(o, Tensor) and o.rank > 0:
             return False
-        if elements(cx, p) is not None or (isinstance(o, Rt) and isinstance(o.type, ListType)):
+        if _is_bool(o) or elements(cx, p) is not None or (isinstance(o, Rt) and isinstance(o.type, ListType)):
             return False
     return True
 
@@ -111,7 +111,7 @@ def _raw_parts(cx: Context, index: AbsVal) -> list[AbsVal]:
 
 def _consumes(cx: Context, part: AbsVal) -> int:
     o = resolve(cx, part)
-    if isinstance(o, Static) and (o.value is None or o.value is Ellipsis or isinstance(o.value, bool)):
+    if _is_bool(o) or (isinstance(o, Static) and (o.value is None or o.value is Ellipsis)):
         return 0
     if isinstance(o, Static) and isinstance(o.value, torch.Tensor):
         o = cx.weight(o.value)
@@ -155,7 +155,7 @@ def _is_int(cx: Context, part: AbsVal) -> bool:
         o = cx.weight(o.value)
     if isinstance(o, Tensor):
         return o.rank == 0 and o.meta.dtype not in (torch.bool, torch.uint8)
-    return isinstance(o, Host) or (isinstance(o, Static) and isinstance(o.value, int) and not isinstance(o.value, bool))
+    return not _is_bool(o) and (isinstance(o, Host) or (isinstance(o, Static) and isinstance(o.value, int)))
 
 
 def _used_before(cx: Context, parts: list[AbsVal], part: AbsVal) -> int:
@@ -180,9 +180,14 @@ def _one_index(
 
     `shown` is the dimension as error messages count it.
     """
-    is_bool = isinstance(obj, Static) and isinstance(obj.value, bool)
-    if is_bool or (isinstance(obj, Host) and obj.type.kind == "bool"):
-        cx.refuse("T2C143", "a tensor is indexed with a Python bool", "use an if, or a mask tensor")
+    if _is_bool(obj):
+        # a new dimension, of which one element is taken or none
+        t = _one(call_aten(cx, "unsqueeze", [t, Static(dim)]))
+        count = Static(int(obj.value)) if isinstance(obj, Static) else cx.scalar("int", obj.operand, label="count")
+        chosen = call_aten(cx, "zeros", [Tup((count,))], {"dtype": Static(torch.int64)}, label="chosen")
+        indices += [None] * (dim - len(indices))
+        indices.append(_one(chosen))
+        return t, dim + 1
     if isinstance(obj, Static) and isinstance(obj.value, int):
         return _select(cx, t, dim, obj, shown), dim
     if isinstance(obj, Host) and obj.type == INT:
@@ -194,12 +199,21 @@ def _one_index(
         bounds = [x if not isinstance(obj, Static) else Static(x) for x in (s.start, s.stop, s.step)]
         return slice_dim(cx, t, dim, bounds), dim + 1
     tensor = obj if isinstance(obj, Tensor) else index_tensor(cx, part)
+    if tensor.rank == 0:  # a mask of no dimension brings one
+        t = _one(call_aten(cx, "unsqueeze", [t, Static(dim)]))
+        tensor = _one(call_aten(cx, "unsqueeze", [tensor, Static(0)]))
     while len(indices) < dim:
         indices.append(None)
     indices.append(tensor)
     for _ in range(tensor.rank - 1 if tensor.meta.dtype in (torch.bool, torch.uint8) else 0):
         dim += 1
     return t, dim + 1
+
+
+def _is_bool(obj: AbsVal) -> bool:
+    return (isinstance(obj, Static) and isinstance(obj.value, bool)) or (
+        isinstance(obj, Host) and obj.type.kind == "bool"
+    )
 
 
 def index_tensor(cx: Context, part: AbsVal) -> Tensor:

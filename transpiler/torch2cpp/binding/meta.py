@@ -189,10 +189,36 @@ def _run(call: Callable[..., Any], args: Any, kwargs: Any, concrete: Callable[[A
     hit = _cache.get(ckey)
     if hit is None:
         with torch.no_grad():
-            out = call(*a, **k)
+            try:
+                out = call(*a, **k)
+            except NotImplementedError:
+                out = _for_real(call, a, k)
         hit = _Out(_plain(out))
         _cache[ckey] = hit
     return hit.tree
+
+
+#: Operators whose results take sizes that data decides, without saying so.
+_BY_DATA = ("aten::linalg_lstsq",)
+
+
+def _for_real(call: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """Operators that meta tensors do not know run on random data; where data decides the sizes there are other rules."""
+    schema = getattr(call, "_schema", None)
+    by_data = torch.Tag.dynamic_output_shape in getattr(call, "tags", ())
+    if schema is None or by_data or schema.name in _BY_DATA:
+        raise NotImplementedError("its sizes depend on data")
+
+    def real(leaf: Any) -> Any:
+        if isinstance(leaf, torch.Tensor):
+            return torch.rand(leaf.shape).to(leaf.dtype)
+        return torch.device("cpu") if isinstance(leaf, torch.device) else leaf
+
+    state = torch.random.get_rng_state()
+    try:
+        return call(*map_leaves(args, real), **map_leaves(kwargs, real))
+    finally:
+        torch.random.set_rng_state(state)
 
 
 class _Out:

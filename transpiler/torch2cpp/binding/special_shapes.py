@@ -86,6 +86,8 @@ def _unique(cx: Context, op: Any, args: list[Any], kwargs: dict[str, Any]) -> An
     else:
         values, inverse = (n,), x.meta.dims
     inverse_flag, counts_flag = _flags(op, args, kwargs)
+    if name == "aten::unique_dim":
+        inverse_flag = counts_flag = True  # both are computed, whether asked for or not
     return [
         Meta(x.meta.dtype, values),
         Meta(LONG, inverse if inverse_flag else (0,)),
@@ -216,7 +218,14 @@ def _embedding_bag(cx: Context, op: Any, args: list[Any], kwargs: dict[str, Any]
     return [out[0], *helpers]
 
 
+def _one_hot(cx: Context, op: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    classes = args[1]
+    last = classes if isinstance(classes, int) else _count(cx)
+    return Meta(LONG, (*args[0].meta.dims, last))
+
+
 _RULES = {
+    "one_hot": _one_hot,
     "embedding_bag": _embedding_bag,
     "nonzero": _nonzero,
     "argwhere": _nonzero,

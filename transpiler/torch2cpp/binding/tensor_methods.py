@@ -69,6 +69,11 @@ def _wraps_builtin(name: str) -> bool:
 
 
 def aten_method(cx: Context, name: str, t: Tensor, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
+    """`t.name(...)` where that is an ATen operator."""
+    from torch2cpp.binding import reshaped_in_place
+
+    if name in reshaped_in_place.NAMES and not reshaped_in_place.is_state(cx, t):
+        return reshaped_in_place.reshape_in_place(cx, name, t, args, kwargs)
     fixed = [_sequence(cx, a) for a in args]
     try:
         return call_aten(cx, name, [t, *fixed], kwargs)
@@ -382,7 +387,9 @@ def _stride(cx: Context, t: Tensor, args: list[AbsVal], kwargs: dict[str, AbsVal
 
 
 def _numpy(cx: Context, t: Tensor, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
-    return t
+    from torch2cpp.binding.numpy_arrays import of_tensor
+
+    return of_tensor(cx, t)
 
 
 def _bool_method(name: str) -> Method:

@@ -296,7 +296,7 @@ def _result_type(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> 
 
 
 def _one_hot(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
-    given = dict(zip(["tensor", "num_classes"], args)) | {("tensor" if k == "input" else k): v for k, v in kwargs.items()}
+    given = dict(zip(["tensor", "num_classes"], args)) | kwargs
     classes = given.get("num_classes", Static(-1))
     if isinstance(classes, Static) and classes.value == -1:
         t = operators.tensor_of(cx, resolve(cx, given["tensor"]))
@@ -351,7 +351,7 @@ def _table() -> dict[Any, Handler]:
         torch.is_nonzero: lambda cx, args, kwargs: operators.truth(cx, args[0]),
         torch.result_type: _result_type,
         F.one_hot: _one_hot,
-        torch._C._nn.one_hot: _one_hot,  # type: ignore[attr-defined]
+        torch._C._nn.one_hot: _one_hot,
         torch.is_floating_point: _method(tensor_methods._bool_method("is_floating_point")),
         torch.is_complex: _method(tensor_methods._bool_method("is_complex")),
         torch.cat: _multi_argument("cat"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import types
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -129,6 +130,9 @@ def _children(value: Any) -> list[tuple[str, Any]] | None:
         return [(f"[{_plain(k)!r}]", v) for k, v in value.items()]
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return [(f".{name}", getattr(value, name)) for name in sorted(value._fields)]
+    if type(value).__module__ == "torch.return_types":
+        names = [k for k, m in vars(type(value)).items() if isinstance(m, types.MemberDescriptorType)]
+        return [(f".{name}", getattr(value, name)) for name in sorted(names)]
     if isinstance(value, list | tuple | deque):
         return [(f"[{i}]", v) for i, v in enumerate(value)]
     # The order of an object's attributes means nothing.

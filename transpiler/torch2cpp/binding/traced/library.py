@@ -19,6 +19,8 @@ _KNOWN = ("torch", "numpy", "torch2cpp", "builtins")
 
 @cache
 def _module_is_library(name: str) -> bool:
+    if name.startswith("torch.distributions."):
+        return True
     if name.partition(".")[0] in _KNOWN:
         return False
     file = getattr(sys.modules.get(name), "__file__", None) or ""

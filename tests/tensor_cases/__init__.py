@@ -1,0 +1,1 @@
+"""Operations on tensors over edge values."""

@@ -1,0 +1,33 @@
+"""Operators that draw random numbers."""
+
+from __future__ import annotations
+
+import torch
+
+from torch2cpp.hostir.ops import TensorOp, walk
+from torch2cpp.hostir.program import Program
+
+#: Recurrent operators draw between their layers, while training.
+_RECURRENT = ("lstm", "gru", "rnn_tanh", "rnn_relu")
+
+
+def draws(op: TensorOp) -> bool:
+    """Whether an operation draws from the default generator."""
+    schema = op.overload._schema
+    name = schema.name.removeprefix("aten::")
+    given = dict(zip((a.name for a in schema.arguments), op.args)) | op.kwargs
+    if name in _RECURRENT:
+        return given.get("train") is not False and given.get("dropout") != 0.0
+    if name == "scaled_dot_product_attention":
+        return given.get("dropout_p", 0.0) != 0.0
+    if given.get("train") is False or given.get("training") is False:
+        return False
+    return torch.Tag.nondeterministic_seeded in op.overload.tags
+
+
+def is_random(program: Program) -> bool:
+    """Whether anything in the program draws random numbers, so that its results depend on a seed."""
+    blocks = [f.body for f in (*program.entries.values(), *program.functions.values())]
+    ops = [op for block in blocks for op in walk(block)]
+    ops += [op for region in program.regions.values() for op in region.body]
+    return any(isinstance(op, TensorOp) and draws(op) for op in ops)
