@@ -342,6 +342,9 @@ struct ConvertStruct {
     }(std::make_index_sequence<count>{});
   }
   static S from(pb::handle value, const std::string& where) {
+    if (pb::isinstance<pb::dict>(value) && pb::len(value) > count) {
+      throw pb::type_error(where + ": a dict with further keys");
+    }
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
       return S{one<std::tuple_element_t<I, Kinds>>(value, F::names[I], where)...};
     }(std::make_index_sequence<count>{});

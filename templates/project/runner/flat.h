@@ -288,6 +288,9 @@ struct FlattenStruct {
     }(std::make_index_sequence<count>{});
   }
   static S get(const Flat& flat, const std::string& name) {
+    if (flat.children(name).size() > count) {
+      throw InputError("input", name, std::to_string(count) + " values", "more");
+    }
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
       return S{unflatten<std::tuple_element_t<I, Kinds>>(flat, name + "." + F::names[I])...};
     }(std::make_index_sequence<count>{});

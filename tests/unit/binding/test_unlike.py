@@ -204,3 +204,32 @@ def test_distinct_items_in_order() -> None:
         return distinct, counts, list(OrderedDict.fromkeys([3, 1, 3])), dict.fromkeys("ab", 2)
 
     assert_like_python(f, ([3, 1, 3, 2],), ([],))
+
+
+def _entry(kind: str, value: Any, more: bool) -> dict[str, Any]:
+    names = ["kind", "value", "extra"] if more else ["kind", "value"]
+    values = [kind, value, 1]
+    return {n: v for n, v in zip(names, values)}
+
+
+def test_one_display_reached_by_several_calls() -> None:
+    def f(xs: list[float]) -> Any:
+        found = []
+        for x in xs:
+            found.append(_entry("small", None, False))
+            found.append(_entry("large", x, False))
+            found.append(_entry("more", x, True))
+        return found, [e["value"] for e in found], [e.get("extra", 0) for e in found]
+
+    assert_like_python(f, ([1.5, 2.0],), ([],))
+
+
+def test_input_dicts_put_into_lists() -> None:
+    def f(first: dict[str, Any], second: dict[str, Any], n: int) -> Any:
+        chosen = []
+        for i in range(n):
+            chosen.append(first if i % 2 else second)
+        return chosen, [c["x"].sum() for c in chosen]
+
+    a, b = {"x": torch.ones(2), "n": 1}, {"x": torch.zeros(2), "n": 2}
+    assert_like_python(f, (a, b, 3), (a, b, 0))

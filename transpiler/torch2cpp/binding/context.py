@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -168,6 +169,8 @@ class Context:
         self.payload: dict[tuple[type, str], Cell] = {}
         #: Whether a function of the IR is being bound.
         self.in_function = False
+        #: Whether the results of an entry are made: only there numpy arrays have a type.
+        self.returning = False
         #: Whether iterables are only looked at, not consumed.
         self.peeking = False
         #: Dict with known keys that is being filled -> keys that it does not have yet.
@@ -449,7 +452,12 @@ def struct_name(key: Any) -> str:
     """The struct of a user class, or of the dicts made at one place."""
     if isinstance(key, type):
         return key.__name__
-    return f"Dict{key[2]}_{key[3]}"
+    if len(key) > 3 and isinstance(key[1], str) and isinstance(key[3], int):
+        return f"Dict{key[2]}_{key[3]}"
+    inner = next((part for part in key if isinstance(part, tuple) and part), None)
+    if inner is not None:
+        return struct_name(inner) + "".join(f"_{part}" for part in key if isinstance(part, str) and part.isidentifier())
+    return "Dict" + "".join(f"_{part}" for part in re.findall(r"\w+", "_".join(map(str, key))))
 
 
 @dataclass(frozen=True)

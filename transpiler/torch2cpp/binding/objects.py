@@ -18,6 +18,7 @@ from torch2cpp.binding.growth import fit_inside
 from torch2cpp.binding.unlike import common_type
 from torch2cpp.binding.values import (
     AbsVal,
+    Array,
     DictObj,
     Host,
     InstanceObj,
@@ -166,7 +167,7 @@ def _dataclass_init(cx: Context, ref: Ref, cls: Any, args: list[AbsVal], kwargs:
 
 def make_struct(cx: Context, obj: InstanceObj | DictObj) -> None:
     """Objects of this class (dicts made at this place) must be run-time structs: binding starts again."""
-    key = obj.cls if isinstance(obj, InstanceObj) else obj.site
+    key = obj.cls if isinstance(obj, InstanceObj) else _dict_key(cx, obj)
     # A class may refer to itself; the keys of a dict count only when all are known.
     have = cx.facts.structs.setdefault(key, {}) if isinstance(obj, InstanceObj) else dict(cx.facts.structs.get(key, {}))
     fields = obj.fields if isinstance(obj, InstanceObj) else obj.items
@@ -176,6 +177,22 @@ def make_struct(cx: Context, obj: InstanceObj | DictObj) -> None:
         _widen(cx, key, have, name, value)
     cx.facts.structs[key] = have
     raise Restart
+
+
+def _dict_key(cx: Context, obj: DictObj) -> Any:
+    """What stands for the dicts of a display: the same for all calls that lead there, if their keys are the same."""
+    site = cx.facts.same_dicts.get(obj.site, obj.site)
+    if site in cx.facts.structs:
+        return site
+    alike = [k for k in cx.facts.structs if struct_name(k).partition("v")[0] == struct_name(site)]
+    for k in alike:
+        if list(cx.facts.structs[k]) == list(obj.items):
+            cx.facts.same_dicts[obj.site] = k
+            return k
+    if alike and len(site) > 3:
+        site = (*site[:2], f"{site[2]}v{len(alike)}", *site[3:])
+        cx.facts.same_dicts[obj.site] = site
+    return site
 
 
 def new_struct(cx: Context, key: Any) -> Ref:
@@ -237,6 +254,10 @@ def python_class(cx: Context, v: AbsVal) -> type | None:
             return type(value)
         case Tensor():
             return torch.Tensor
+        case Array():
+            import numpy as np
+
+            return np.ndarray if o.tensor.rank > 0 else np.float32
         case Host():
             return {t: p for p, t in SCALARS.items()}[o.type]
         case Tup():

@@ -105,6 +105,10 @@ def _tensor_size(e: Expressions, op: HostOp) -> Expr:
     return call("py::size", e.operand(op.args[0]), e.operand(op.args[1]))
 
 
+def _same_number(e: Expressions, op: HostOp) -> Expr:
+    return e.operand(op.args[0])
+
+
 #: Row name -> its rendering.
 SPECIAL: dict[str, Callable[[Expressions, HostOp], Expr]] = {
     "tuple.make": _tuple_make,
@@ -124,4 +128,6 @@ SPECIAL: dict[str, Callable[[Expressions, HostOp], Expr]] = {
     "not": _not,
     "select": _select,
     "tensor.size": _tensor_size,
+    "enum.member": _same_number,
+    "enum.position": _same_number,
 }
