@@ -17,7 +17,7 @@ CPP_FILES = $(shell git ls-files --cached --others --exclude-standard -- '*.h' '
 export PATH := $(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test test-all demo lint lint-python lint-cpp format clean
+.PHONY: help setup test test-all demo bench lint lint-python lint-cpp format clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -37,6 +37,9 @@ test-all: setup  ## every test, the whole corpus through C++ included
 
 demo: setup  ## train an early-exit network on real digits, run it as C++
 	$(BIN)/python examples/demo_digits.py $(ARGS)
+
+bench: setup  ## measure all models against their rivals; an hour or more
+	$(BIN)/python benchmarks/run.py $(ARGS)
 
 lint: lint-python lint-cpp  ## ruff, mypy, clang-format, and runtime_cpp without warnings
 

@@ -124,6 +124,7 @@ def bench(
     threads: ThreadsOption = None,
     ablate: Annotated[bool, typer.Option("--ablate", help="Measures the program without each pass too.")] = False,
     seconds: Annotated[float, typer.Option(help="How long to measure.")] = 20.0,
+    inputs: Annotated[int | None, typer.Option(help="Measures so many of the file's inputs.")] = None,
     entry: EntryOption = None,
     out: Annotated[Path | None, typer.Option("-o", "--out", help="Keeps the project in this folder.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Prints one line of JSON and nothing else.")] = False,
@@ -140,7 +141,9 @@ def bench(
         with _progress(as_json) as step:
             project.build(runner=False, progress=lambda done, of, what: step(f"build {done}/{of}", what))
             effort = Effort(seconds=seconds)
-            result = run_bench(project, rivals, effort=effort, ablate=ablate, step=lambda what: step(what, ""))
+            result = run_bench(
+                project, rivals, effort=effort, inputs=inputs, ablate=ablate, step=lambda what: step(what, "")
+            )
         if as_json:
             answer(result.as_json())
             return

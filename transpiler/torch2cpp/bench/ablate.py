@@ -25,7 +25,8 @@ def without_each_pass(
     options = project.transpiled.options
     rivals = [Emitted(OURS, project, calls, writes)]
     same: list[str] = []
-    examples = [args for _, args in calls] if len(options.entries) == 1 else list(calls)
+    every = project.transpiled.calls
+    examples = [args for _, args in every] if len(options.entries) == 1 else list(every)
     for name in sorted(ALL & frozenset(options.passes)):
         step(f"without {name}")
         out = options.out.parent / f"{options.out.name}_without_{name}"

@@ -32,25 +32,40 @@ def bench(
     against: Sequence[str] = RIVALS,
     *,
     effort: Effort | None = None,
+    inputs: int | None = None,
     ablate: bool = False,
     step: Step = lambda _: None,
 ) -> BenchResult:
     """Times of the C++ and the rivals on the examples, in turns. Raises UnknownRival.
 
+    With `inputs`, on so many of the examples: spread over all, the first ones where they are successive calls.
     Builds the project where that was not done. Uses as many threads as the project was transpiled for.
     """
     unknown = [name for name in against if name not in RIVALS]
     if unknown:
         raise UnknownRival(f"there is no rival {unknown[0]}; there are {', '.join(RIVALS)}")
     with using_threads(project.transpiled.options.threads):
-        return _bench(project, against, effort or Effort(), ablate, step)
+        return _bench(project, against, effort or Effort(), _choose(project, inputs), ablate, step)
 
 
-def _bench(project: Project, against: Sequence[str], effort: Effort, ablate: bool, step: Step) -> BenchResult:
+def _choose(project: Project, inputs: int | None) -> list[int]:
+    """Numbers of the calls to measure."""
+    count = len(project.transpiled.calls)
+    if inputs is None or inputs >= count:
+        return list(range(count))
+    if project.transpiled.options.stateful:
+        return list(range(inputs))
+    return [i * count // inputs for i in range(inputs)]
+
+
+def _bench(
+    project: Project, against: Sequence[str], effort: Effort, numbers: Sequence[int], ablate: bool, step: Step
+) -> BenchResult:
     transpiled = project.transpiled
-    calls, successive = transpiled.calls, transpiled.options.stateful
+    calls, outcomes = [transpiled.calls[i] for i in numbers], [transpiled.outcomes[i] for i in numbers]
+    successive = transpiled.options.stateful
     resets = transpiled.view.stateful and not successive
-    writes = _writes(calls, transpiled.outcomes)
+    writes = _writes(calls, outcomes)
     step("build")
     ours = Emitted(OURS, project, calls, writes)
     rivals: list[Rival] = [ours]
@@ -58,7 +73,7 @@ def _bench(project: Project, against: Sequence[str], effort: Effort, ablate: boo
     for name in against:
         step(name)
         try:
-            rivals.append(_rival(name, project, resets, writes))
+            rivals.append(_rival(name, project, calls, outcomes, resets, writes))
         except CannotRun as reason:
             reasons[name] = str(reason)
     step("measure")
@@ -73,7 +88,7 @@ def _bench(project: Project, against: Sequence[str], effort: Effort, ablate: boo
         model=project.name,
         threads=torch.get_num_threads(),
         backend=transpiled.options.backend,
-        inputs=tuple(f"{i}: {describe(args)}" for i, (_, args) in enumerate(calls)),
+        inputs=tuple(f"{i}: {describe(args)}" for i, (_, args) in zip(numbers, calls)),
         times=times,
         reasons=reasons,
         seconds=transpiled.seconds + project.seconds_build,
@@ -81,10 +96,10 @@ def _bench(project: Project, against: Sequence[str], effort: Effort, ablate: boo
     )
 
 
-def _rival(name: str, project: Project, resets: bool, writes: bool) -> Rival:
+def _rival(name: str, project: Project, calls: Calls, outcomes: Sequence[Outcome], resets: bool, writes: bool) -> Rival:
     """Raises CannotRun."""
     transpiled = project.transpiled
-    calls, entries = transpiled.calls, transpiled.options.entries
+    entries = transpiled.options.entries
     if name == "onnxruntime":
         try:
             return Pieces(transpiled.program, calls, resets, cache_folder(), torch.get_num_threads())
@@ -98,7 +113,7 @@ def _rival(name: str, project: Project, resets: bool, writes: bool) -> Rival:
     stateful = transpiled.view.stateful
     return checked(
         lambda: PythonRival(name, project.model, calls, wraps[name], stateful=stateful, writes=writes),
-        transpiled.outcomes,
+        outcomes,
         resets,
     )
 
