@@ -9,7 +9,7 @@ from pathlib import Path
 from torch2cpp.model_file import ModelFile
 from torch2cpp.parity.verdict import Verdict
 from torch2cpp.project import Project, transpile
-from torch2cpp.toolchain.build import Built, build_together
+from torch2cpp.toolchain.build import BuildFailed, Built, build_together
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ def transpiled(file: ModelFile, backend: str, out: Path, some: slice) -> Project
 
 
 def build_batch(files: Sequence[ModelFile], backend: str, folder: Path, some: slice = slice(None)) -> Batch:
-    """Transpiles and builds all files below `folder`. Raises BuildFailed where C++ does not compile."""
+    """Transpiles and builds all files below `folder`; what fails is told by the model's own check."""
     projects: dict[str, Project] = {}
     failures: dict[str, Exception] = {}
     for file in files:
@@ -50,7 +50,12 @@ def build_batch(files: Sequence[ModelFile], backend: str, folder: Path, some: sl
             projects[file.path.stem] = transpiled(file, backend, folder / file.name, some)
         except Exception as error:  # it is the outcome of this model's own test
             failures[file.path.stem] = error
-    build_together(folder, [(p.folder, p.name) for p in projects.values()], python=True)
+    try:
+        build_together(folder, [(p.folder, p.name) for p in projects.values()], python=True)
+    except BuildFailed as error:
+        for name, project in projects.items():
+            if not Built(project.folder / "build", project.name).module.exists():
+                failures[name] = error
     for project in projects.values():
         project.adopt(Built(project.folder / "build", project.name))
     return Batch(projects, failures)

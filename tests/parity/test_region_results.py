@@ -15,8 +15,8 @@ from torch2cpp.emit.write_project import write_project
 from torch2cpp.hostir.types import TensorType
 
 
-def distinct(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, int]:
-    values, counts = torch.unique(x, return_counts=True)
+def distinct(out: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, int]:
+    values, counts = torch.unique(out, return_counts=True)
     return values, counts, values.shape[0]
 
 

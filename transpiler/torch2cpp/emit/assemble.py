@@ -260,11 +260,12 @@ def _region(name: str, region: Region, layout: Layout, member: str, backend: str
     else:
         result = spell(region.results[0].type, layout.types) if region.results else "void"
     reached = layout.region_fields.get(name)
+    out = scope.fresh("out")
     checks = [
         node
         for i, r in enumerate(region.results)
         for node in check_input(
-            Expr(f"out.{reached[i]}" if reached else "out", POSTFIX), r.name, r.type, layout.types, kind="region result"
+            Expr(f"{out}.{reached[i]}" if reached else out, POSTFIX), r.name, r.type, layout.types, kind="region result"
         )
     ]
     return RegionView(
@@ -276,6 +277,7 @@ def _region(name: str, region: Region, layout: Layout, member: str, backend: str
         struct=layout.region_structs.get(name, ""),
         fields=fields,
         member=member,
+        out=out,
         checks=tuple(render(checks, Comments(""))),
         backend=backend,
     )

@@ -104,7 +104,9 @@ class RegionView:
     fields: tuple[FieldView, ...]
     #: The member of Regions that runs it; with the index, where it is one of several.
     member: str
-    #: Statements that compare the results, called `out`, with what the host program was made for.
+    #: The variable of the results, where they are checked.
+    out: str
+    #: Statements that compare the results with what the host program was made for.
     checks: tuple[str, ...]
     backend: str
 

@@ -84,7 +84,8 @@ def build_together(
 ) -> None:
     """Builds the libraries of several projects (folder below `folder`, name) in one CMake run.
 
-    Each has its binaries in its own folder build/, as `build` leaves them. Raises BuildFailed.
+    Each has its binaries in its own folder build/, as `build` leaves them. Raises BuildFailed, after all
+    that compiles is built.
     """
     lines = ["cmake_minimum_required(VERSION 3.25)", "project(together LANGUAGES CXX)"]
     for project, _ in projects:
@@ -93,7 +94,8 @@ def build_together(
         lines.append(f'add_subdirectory("{project}" "{project / "build"}")')
     (folder / "CMakeLists.txt").write_text("\n".join(lines) + "\n")
     _configure(folder, folder / "build", _settings(folder, python, warnings))
-    _run([cmake(), "--build", str(folder / "build"), "-j", str(jobs())], "build", folder, progress)
+    command = [cmake(), "--build", str(folder / "build"), "-j", str(jobs()), "--", "-k", "0"]
+    _run(command, "build", folder, progress)
 
 
 def _settings(project: Path, python: bool, warnings: bool) -> dict[str, str]:
