@@ -92,6 +92,13 @@ TENSORS: dict[str, list[Case]] = {
     "tensor.size": [(torch.zeros(2, 3), -1)],
     "tensor.numel": [(torch.zeros(2, 3),)],
     "tensor.make": [([1.5, 2.0], torch.float32), (3, torch.int64), ([[True], [False]], torch.bool)],
+    "tensor.numpy_sum": [
+        (T3,),
+        (torch.arange(35.0).reshape(5, 7) / 3,),
+        (torch.arange(35.0).reshape(5, 7) / 3, 0),
+        (torch.arange(35.0).reshape(5, 7) / 3, 1),
+        (torch.arange(300.0) / 7,),
+    ],
     "tensor.is_same": [(T3, T3)],
 }
 CONTAINERS: dict[str, list[Case]] = {

@@ -20,8 +20,8 @@ from torch2cpp.binding.literal_sets import LiteralSet
 from torch2cpp.binding.optional import held_or_raise
 from torch2cpp.binding.traced.objects import library_class
 from torch2cpp.binding.values import (
-    Array,
     AbsVal,
+    Array,
     Bound,
     Choice,
     DictObj,

@@ -15,6 +15,7 @@ from torch2cpp.binding import (  # registers the others
     dataclass_methods,
     legacy_tensors,
     messages,
+    numpy_functions,
     operators,
     python_functions,
     struct_dicts,
@@ -30,6 +31,7 @@ from torch2cpp.binding.picking import picked_by
 from torch2cpp.binding.values import (
     NONE,
     AbsVal,
+    Array,
     DictObj,
     Host,
     Iter,
@@ -61,7 +63,7 @@ def _len(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
     o = resolve(cx, operators.unwrap(cx, o, "object of type 'NoneType' has no len()"))
     if is_view(o):
         return _len(cx, [o.parts[0]], {})
-    t = operators.tensor_of(cx, o)
+    t = o.tensor if isinstance(o, Array) else operators.tensor_of(cx, o)
     if t is not None:
         from torch2cpp.binding.tensor_methods import _len as tensor_len
 
@@ -238,6 +240,10 @@ def _id(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
 @builtin(abs)
 def _abs(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
     v = resolve(cx, args[0])
+    if isinstance(v, Array):
+        from torch2cpp.binding.numpy_arrays import function
+
+        return function(cx, "abs", [v], {})
     t = operators.tensor_of(cx, v)
     if t is not None:
         return call_aten(cx, "abs", [t])
@@ -351,5 +357,5 @@ def _sorted(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVa
 
 __all__ = [
     "builtin_conversions", "builtin_handler", "builtin_iterables", "builtin_iterators", "builtin_math",
-    "counter_methods", "dataclass_methods", "legacy_tensors", "messages", "python_functions",
+    "counter_methods", "dataclass_methods", "legacy_tensors", "messages", "numpy_functions", "python_functions",
 ]  # fmt: skip

@@ -6,19 +6,13 @@ import math
 import operator
 import types
 
-import numpy as np
-import torch
-
 from torch2cpp.binding import operators
-from torch2cpp.binding.aten import call_aten, elements, scalar_item
-from torch2cpp.binding.builtin_table import TABLE, Handler, builtin, static_first, tensor_or_item
+from torch2cpp.binding.builtin_table import TABLE, Handler, static_first, tensor_or_item
 from torch2cpp.binding.context import Context
-from torch2cpp.binding.convert import resolve
 from torch2cpp.binding.values import (
     AbsVal,
     Native,
     Static,
-    Tensor,
     Tup,
 )
 
@@ -48,49 +42,6 @@ def _register_math() -> None:
 
 
 _register_math()
-
-
-def _numpy_scalar(name: str) -> Handler:
-    """numpy functions that mean a scalar function on host scalars, or their torch twin on tensors."""
-
-    def run(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
-        o = resolve(cx, args[0])
-        t = operators.tensor_of(cx, o)
-        if t is not None:
-            return call_aten(cx, name, [t, *args[1:]], kwargs)
-        return _math(name)(cx, args, {})
-
-    return run
-
-
-for _name in ("sqrt", "exp", "log", "log2", "log10", "sin", "cos", "tan", "tanh"):
-    TABLE[getattr(np, _name)] = static_first(getattr(np, _name))(_numpy_scalar(_name))
-
-
-@builtin(np.argmax, static=False)
-def _np_argmax(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
-    """`np.argmax` of a list: the index of the first largest item."""
-    from torch2cpp.binding.containers import as_list
-
-    t = operators.tensor_of(cx, resolve(cx, args[0]))
-    if t is not None:
-        return scalar_item(cx, _must(call_aten(cx, "argmax", [t])))
-    elems = elements(cx, args[0])
-    if elems is not None:
-        flat = [tensor_or_item(cx, e) for e in elems]
-        from torch2cpp.binding.make_tensor import tensor_from_data
-
-        made = tensor_from_data(cx, Tup(tuple(flat)), torch.float64)
-        assert made is not None
-        return scalar_item(cx, _must(call_aten(cx, "argmax", [made])))
-    listed = as_list(cx, args[0])
-    top = cx.host("list.max", listed.operand)
-    return cx.scalar("list.index", listed.operand, top)
-
-
-def _must(v: AbsVal) -> Tensor:
-    assert isinstance(v, Tensor)
-    return v
 
 
 def _operator(sign: str) -> Handler:

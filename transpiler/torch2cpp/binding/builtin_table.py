@@ -14,6 +14,7 @@ from torch2cpp.binding.context import Context
 from torch2cpp.binding.convert import resolve
 from torch2cpp.binding.values import (
     AbsVal,
+    Array,
     Host,
     StarRest,
     Static,
@@ -67,6 +68,10 @@ def builtin(*fs: Any, static: bool = True) -> Callable[[Handler], Handler]:
 def tensor_or_item(cx: Context, v: AbsVal) -> AbsVal:
     """A scalar: 0-d tensors are read."""
     v = operators.unwrap(cx, v, "a number is needed, not 'NoneType'")
+    if isinstance(v, Array):
+        from torch2cpp.binding.numpy_arrays import item
+
+        return item(cx, v)
     t = operators.tensor_of(cx, resolve(cx, v))
     if t is None:
         return resolve(cx, v)

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 import torch
 
-from torch2cpp.binding import indexing, operators
+from torch2cpp.binding import indexing, numpy_arrays, operators
 from torch2cpp.binding.choices import distributes
 from torch2cpp.binding.context import Context, Restart
 from torch2cpp.binding.convert import (
@@ -35,6 +35,7 @@ from torch2cpp.binding.picking import index_message, picked_at, picked_by
 from torch2cpp.binding.unlike import common_type
 from torch2cpp.binding.values import (
     AbsVal,
+    Array,
     DictObj,
     Host,
     InstanceObj,
@@ -247,6 +248,10 @@ def get_item(cx: Context, obj: AbsVal, index: AbsVal) -> AbsVal:
     if isinstance(o, Rt):
         o = operators.unwrap(cx, o, "'NoneType' object is not subscriptable")
         o = resolve(cx, o)
+    if isinstance(o, Array):
+        return numpy_arrays.get_item(cx, o, index)
+    if isinstance(index, Array):
+        index = numpy_arrays.item(cx, index)
     t = operators.tensor_of(cx, o)
     if t is not None:
         return indexing.get_item(cx, t, index)
@@ -593,6 +598,9 @@ def set_item(cx: Context, obj: AbsVal, index: AbsVal, value: AbsVal) -> None:
     if isinstance(o, Rt) and isinstance(o.type, OptionalType):
         obj = held_or_raise(cx, o, TypeError, "'NoneType' object does not support item assignment")
         o = resolve(cx, obj)
+    if isinstance(o, Array):
+        numpy_arrays.set_item(cx, o, index, value)
+        return
     t = operators.tensor_of(cx, o)
     if t is not None:
         indexing.set_item(cx, t, index, value)

@@ -214,6 +214,8 @@ class Context:
         self.dirty = False
         #: Value of a container -> its place in the container made at a site, and that one's type.
         self.inside: dict[int, Any] = {}
+        #: Values that are copies of lists or dicts of the model, which must not be changed.
+        self.copies: set[int] = set()
         #: Whether types are asked for to store values: then members of an enum have one.
         self.storing = False
         #: Values that already carry a Python name.
@@ -260,6 +262,9 @@ class Context:
 
     def effect(self, name: str, *args: Operand) -> None:
         """Emits a host operation without a result."""
+        if args and isinstance(args[0], Value) and args[0].id in self.copies:
+            self.refuse("T2C236", "a list or dict of the model is changed, which is one of several here",
+                        "change a copy: list(xs)")  # fmt: skip
         self.emit(HostOp(None, name, args, self.span))
         self.mark("host")
 

@@ -14,6 +14,7 @@ from torch2cpp.binding.meta import DEFAULT_HINTS, distinct, fresh_sym
 from torch2cpp.binding.values import (
     NONE,
     AbsVal,
+    Array,
     Bound,
     Choice,
     DictObj,
@@ -162,6 +163,11 @@ def type_of(cx: Context, v: AbsVal) -> Type:
             return RecordType("dict", "", tuple((k, type_of(cx, x)) for k, x in v.items.items()))
         case InstanceObj():
             return RecordType("object", v.cls.__name__, tuple((k, type_of(cx, x)) for k, x in v.fields.items()))
+        case Array():
+            if not cx.returning:
+                raise NoType("a numpy array")
+            whole = tensor_type(v.tensor.meta)
+            return whole if v.tensor.rank > 0 else FLOAT
         case Choice():
             return _choice_type(cx, v)
         case Iter() if v.kind == "list":
@@ -200,6 +206,8 @@ def describe(cx: Context, v: AbsVal) -> str:
             return f"a run-time {v.type}"
         case Tensor():
             return f"a tensor {tensor_type(v.meta)}"
+        case Array():
+            return f"a numpy array {tensor_type(v.tensor.meta)}"
         case Rt():
             return f"a run-time {v.type}"
         case Tup():
@@ -240,6 +248,10 @@ def to_operand(cx: Context, v: AbsVal, want: Type) -> Operand:
             return obj.operand
         case Tensor():
             return obj.operand
+        case Array() if cx.returning:
+            if obj.tensor.rank > 0:
+                return obj.tensor.operand
+            return cx.host("tensor.item", obj.tensor.operand, label="item")
         case Rt():
             return _convert(cx, obj, want)
         case Tup():
@@ -360,7 +372,7 @@ def _to_union(cx: Context, v: AbsVal, want: UnionType) -> Operand:
 def _convert(cx: Context, v: Rt, want: Type) -> Operand:
     if v.type == want or same_layout(v.type, want):
         return v.operand
-    if isinstance(v.type, TupleType) and isinstance(want, TupleType | RecordType):
+    if isinstance(v.type, TupleType) and isinstance(want, TupleType | RecordType | ListType):
         return _sequence(cx, tuple(from_operand(cx, tuple_item(cx, v, i), t) for i, t in enumerate(v.type.elems)), want)
     raise NoType(f"{v.type} as {want}")
 
@@ -458,22 +470,18 @@ def _from_union(cx: Context, value: Value, t: UnionType, example: AbsVal, site: 
 
 
 def _record(cx: Context, t: RecordType, elems: tuple[AbsVal, ...], site: Any) -> AbsVal:
-    from torch2cpp.binding.values import fresh_id
+    from torch2cpp.binding.containers import new_dict
 
     names = tuple(n for n, _ in t.fields)
     if t.kind == "namedtuple":
         return Tup(elems, cx.facts.named_tuples.get(t.name), names)
-    ref = Ref(fresh_id())
-    cx.state.heap[ref.id] = DictObj(dict(zip(names, elems)), site)
-    return ref
+    return new_dict(cx, [(Static(n), e) for n, e in zip(names, elems)], site)
 
 
 def _new_list(cx: Context, elems: tuple[AbsVal, ...], site: Any) -> AbsVal:
-    from torch2cpp.binding.values import fresh_id
+    from torch2cpp.binding.containers import new_list
 
-    ref = Ref(fresh_id())
-    cx.state.heap[ref.id] = ListObj(elems, site)
-    return ref
+    return new_list(cx, list(elems), site)
 
 
 def _parts_of(cx: Context, example: AbsVal, n: int) -> tuple[AbsVal, ...]:

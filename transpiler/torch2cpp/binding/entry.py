@@ -187,11 +187,15 @@ def _bind_kind(cx: Context, kind: _Kind) -> Function:
         names = {positional[0]: first, **names}
     body = cx.block
     exits = _run(cx, function, parsed, names, first)
-    result = _result_type(cx, exits)
-    for path in exits:
-        with Inside(cx, path):
-            operand = to_operand(cx, path.value, result)
-            cx.emit(Return(operand, path.span))
+    cx.returning = True
+    try:
+        result = _result_type(cx, exits)
+        for path in exits:
+            with Inside(cx, path):
+                operand = to_operand(cx, path.value, result)
+                cx.emit(Return(operand, path.span))
+    finally:
+        cx.returning = False
     return Function(name, tuple(params), result, body, cx.span)
 
 

@@ -19,6 +19,7 @@ from torch2cpp.binding.unlike import common_type
 from torch2cpp.binding.values import (
     NONE,
     AbsVal,
+    Array,
     DictObj,
     Host,
     InstanceObj,
@@ -86,6 +87,11 @@ def items_of(cx: Context, v: AbsVal) -> Items:
     if walked is not v and walked is not o:
         return items_of(cx, walked)
     match o:
+        case Array():
+            from torch2cpp.binding.numpy_arrays import get_item as array_item
+
+            whole = _tensor_items(cx, o.tensor)
+            return replace(whole, get=lambda i: array_item(cx, o, i))
         case Static(value):
             return _static_items(cx, v, value)
         case Tup():

@@ -21,6 +21,7 @@ from torch2cpp.binding.meta import DEFAULT_HINTS, distinct, hints_of, merge_meta
 from torch2cpp.binding.values import (
     NONE,
     AbsVal,
+    Array,
     Bound,
     Choice,
     DictObj,
@@ -48,7 +49,7 @@ from torch2cpp.binding.values import (
 )
 from torch2cpp.binding.widening import as_runtime, list_type, widen_dict, widen_list
 from torch2cpp.hostir.ops import Operand, Value
-from torch2cpp.hostir.types import INT, DictType, ListType, OptionalType, ScalarType, Type, join
+from torch2cpp.hostir.types import INT, NEVER, DictType, ListType, OptionalType, ScalarType, TupleType, Type, join
 
 Build = Callable[[list[Value]], AbsVal]
 
@@ -107,6 +108,9 @@ class _Merger:
             return self._choice(vals, name)
         if any(isinstance(v, Tup) for v in vals):
             vals = [_as_tup(v) for v in vals]
+        if all(isinstance(v, Array) for v in vals):
+            merged = self.value([v.tensor for v in vals], name)
+            return Array(merged) if isinstance(merged, Tensor) else merged
         if all(isinstance(v, Tup) for v in vals):
             return self._tuples(vals, name)
         if all(isinstance(v, Tensor) or (isinstance(v, Static) and isinstance(v.value, torch.Tensor)) for v in vals):
@@ -124,6 +128,8 @@ class _Merger:
         if self.since is None:
             return False
         match v:
+            case Array():
+                return self._inner(v.tensor)
             case Tensor() | Host() | Rt():
                 return isinstance(v.operand, Value) and v.operand.id >= self.since
             case Tup():
@@ -226,6 +232,8 @@ class _Merger:
         except NoType:
             return self._choice(vals, name)
         joined = self._common(types)
+        if joined is None and any(isinstance(v, Static) and isinstance(v.value, list) for v in vals):
+            joined = self._common([_of_any_length(t) for t in types])
         if joined is None:
             return self._choice(vals, name)
         example = next((v for v in vals if not (isinstance(v, Static) and v.value is None)), None)
@@ -233,7 +241,10 @@ class _Merger:
             lists = [self._resolved(e, v) for e, v in zip(self.incoming, vals)]
             example = next((v.example for v in lists if isinstance(v, Rt) and v.example is not None), None)
         unbound = next((v.unbound for v in vals if isinstance(v, Rt) and v.unbound), "")
-        return Rt(self._leaf(joined, vals, name), joined, example=example, unbound=unbound)
+        leaf = self._leaf(joined, vals, name)
+        if any(isinstance(v, Static) and isinstance(v.value, list | dict) for v in vals):
+            self.cx.copies.add(leaf.id)
+        return Rt(leaf, joined, example=example, unbound=unbound)
 
     def _resolved(self, path: Exit, v: AbsVal) -> AbsVal:
         with Inside(self.cx, path):
@@ -546,6 +557,16 @@ def _as_choice(v: AbsVal, name: str) -> AbsVal:
     return v
 
 
+def _of_any_length(t: Type) -> Type:
+    """A list of known length as one of any length, where its elements have one type."""
+    if not isinstance(t, TupleType) or t.kind != "list":
+        return t
+    elem: Type | None = NEVER
+    for e in t.elems:
+        elem = join(elem, e) if elem is not None else None
+    return t if elem is None else ListType(elem)
+
+
 def _is_member(v: AbsVal) -> bool:
     """Whether a value is a known member of an enum, which is told apart by itself."""
     return isinstance(v, Static) and isinstance(v.value, enum.Enum)
@@ -571,6 +592,8 @@ def _same(a: AbsVal, b: AbsVal) -> bool:
         return type(x) is type(y) and type(x) in (bool, int, float, str, tuple, torch.dtype, torch.device) and x == y
     if isinstance(a, Tensor) and isinstance(b, Tensor):
         return a.operand == b.operand and a.meta == b.meta
+    if isinstance(a, Array) and isinstance(b, Array):
+        return _same(a.tensor, b.tensor)
     if isinstance(a, Host) and isinstance(b, Host):
         return a.operand is b.operand
     if isinstance(a, Rt) and isinstance(b, Rt):

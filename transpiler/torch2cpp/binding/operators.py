@@ -17,6 +17,7 @@ from torch2cpp.binding.meta import DEFAULT_HINTS, distinct, hints_of
 from torch2cpp.binding.values import (
     WORLDS,
     AbsVal,
+    Array,
     DictObj,
     Host,
     InstanceObj,
@@ -106,6 +107,10 @@ def binary(cx: Context, sign: str, a: AbsVal, b: AbsVal) -> AbsVal:
         return static_call(cx, lambda x, y: checked(python(x, y)), a.value, b.value)
     a = unwrap(cx, a, f"unsupported operand type(s) for {sign}: 'NoneType' and another")
     b = unwrap(cx, b, f"unsupported operand type(s) for {sign}: another and 'NoneType'")
+    if isinstance(a, Array) or isinstance(b, Array):
+        from torch2cpp.binding import numpy_arrays
+
+        return numpy_arrays.binary(cx, sign, a, b)
     if tensor_of(cx, a) is not None or tensor_of(cx, b) is not None:
         return _tensor_binary(cx, sign, aten, a, b)
     if is_scalar(a) and is_scalar(b):
@@ -262,6 +267,10 @@ def compare(cx: Context, sign: str, a: AbsVal, b: AbsVal) -> AbsVal:
             return out
     a = unwrap(cx, a, f"'{sign}' not supported between instances of 'NoneType' and another")
     b = unwrap(cx, b, f"'{sign}' not supported between instances of another and 'NoneType'")
+    if isinstance(a, Array) or isinstance(b, Array):
+        from torch2cpp.binding import numpy_arrays
+
+        return numpy_arrays.compare(cx, sign, a, b)
     x, y = tensor_of(cx, a), tensor_of(cx, b)
     if x is not None or y is not None:
         return _tensor_compare(cx, sign, aten, a, b, x, y)
@@ -383,6 +392,10 @@ def unary(cx: Context, sign: str, a: AbsVal) -> AbsVal:
     if isinstance(a, Static) and not _tensors(a):
         return static_call(cx, lambda x: checked(python(x)), a.value)
     a = unwrap(cx, a, f"bad operand type for unary {sign}: 'NoneType'")
+    if isinstance(a, Array):
+        from torch2cpp.binding import numpy_arrays
+
+        return numpy_arrays.unary(cx, sign, a)
     t = tensor_of(cx, a)
     if t is not None:
         return call_aten(cx, {"-": "neg", "+": "positive", "~": "bitwise_not"}[sign], [t])
@@ -436,6 +449,10 @@ def truth(cx: Context, v: AbsVal) -> Static | Host:
             return Static(bool(obj.items))
         case Rt():
             return _rt_truth(cx, obj)
+        case Array():
+            from torch2cpp.binding.numpy_arrays import item
+
+            return truth(cx, item(cx, obj))  # type: ignore[no-any-return]
     t = tensor_of(cx, obj)
     if t is not None:
         return cx.scalar("tensor.truth", t.operand, label="truth")

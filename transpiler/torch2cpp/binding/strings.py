@@ -17,7 +17,7 @@ from torch2cpp.binding.control import branch
 from torch2cpp.binding.convert import describe, resolve
 from torch2cpp.binding.string_format import percent_format, str_format_method
 from torch2cpp.binding.string_methods import is_text, string_item, string_method
-from torch2cpp.binding.values import AbsVal, DictObj, Host, InstanceObj, Iter, ListObj, Rt, Static, Tensor, Tup
+from torch2cpp.binding.values import AbsVal, Array, DictObj, Host, InstanceObj, Iter, ListObj, Rt, Static, Tensor, Tup
 from torch2cpp.hostir.types import (
     STR,
     DictType,
@@ -286,6 +286,10 @@ def _formatted(cx: Context, v: AbsVal, spec: Text) -> Text:
     if not isinstance(spec, Static):
         cx.refuse("T2C221", "a format specification that is decided at run time", "write the width and precision out")
     o = resolve(cx, v)
+    if isinstance(o, Array) and o.tensor.rank == 0 and spec.value:
+        from torch2cpp.binding.numpy_arrays import item
+
+        return format_value(cx, item(cx, o), spec)
     t = operators.tensor_of(cx, o)
     if t is not None:
         return _format_tensor(cx, o, t, spec)

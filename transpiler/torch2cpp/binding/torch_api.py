@@ -14,7 +14,7 @@ from torch2cpp.binding.aten import NoOverload, call_aten, elements, has_op, scal
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.convert import describe, resolve
 from torch2cpp.binding.make_tensor import tensor_from_data
-from torch2cpp.binding.values import NONE, AbsVal, Rt, Static, Tensor, Tup
+from torch2cpp.binding.values import NONE, AbsVal, Array, Rt, Static, Tensor, Tup
 
 Handler = Callable[[Context, list[AbsVal], dict[str, AbsVal]], AbsVal]
 
@@ -98,14 +98,23 @@ def _dtype_arg(kwargs: dict[str, AbsVal], args: list[AbsVal]) -> torch.dtype | N
 
 def _tensor(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
     data = args[0] if args else kwargs["data"]
+    if isinstance(data, Array):
+        data = call_aten(cx, "clone", [data.tensor])
     made = tensor_from_data(cx, data, _dtype_arg(kwargs, args))
     if made is None:
         cx.refuse("T2C199", f"torch.tensor({describe(cx, data)})", "give it numbers or nested lists of numbers")
     return made
 
 
+def _from_numpy(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
+    if isinstance(args[0], Array) and args[0].tensor.rank > 0:
+        return args[0].tensor
+    cx.refuse("T2C199", f"torch.from_numpy({describe(cx, args[0])})", "give it an array of the deployed code")
+
+
 def _as_tensor(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
     data = args[0] if args else kwargs["data"]
+    data = data.tensor if isinstance(data, Array) else data
     t = operators.tensor_of(cx, resolve(cx, data))
     if t is not None:
         dtype = _dtype_arg(kwargs, args)
@@ -331,6 +340,7 @@ def _table() -> dict[Any, Handler]:
     table: dict[Any, Handler] = {
         torch.tensor: _tensor,
         torch.as_tensor: _as_tensor,
+        torch.from_numpy: _from_numpy,
         torch.asarray: _as_tensor,
         torch.where: _where,
         torch.einsum: _einsum,

@@ -85,6 +85,14 @@ class Tensor:
 
 @final
 @dataclass(eq=False, slots=True)
+class Array:
+    """A numpy array: a tensor under numpy's rules (see numpy_arrays.py)."""
+
+    tensor: Tensor
+
+
+@final
+@dataclass(eq=False, slots=True)
 class Tup:
     """A tuple of known length; `cls` is the NamedTuple or torch.return_types class it belongs to."""
 

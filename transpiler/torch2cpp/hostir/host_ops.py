@@ -20,6 +20,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, final
 
+import numpy as np
 import torch
 
 from torch2cpp.hostir.types import (
@@ -233,6 +234,13 @@ _row("str.chr", chr, "str_chr", "raises", STR)
 # Reading tensors.
 
 
+def _numpy_sum(t: torch.Tensor, axis: int | None) -> torch.Tensor:
+    if not t.is_contiguous():
+        raise NotImplementedError("numpy's sum of an array that is not contiguous")
+    return torch.from_numpy(np.array(np.add.reduce(t.numpy(), axis=axis)))
+
+
+
 def _item_type(t: Type) -> Type:
     assert isinstance(t, TensorType)
     if t.dtype is torch.bool:
@@ -264,6 +272,8 @@ _row(
     "raises",
     lambda data, dtype: None,
 )
+#: np.add.reduce(tensor.numpy(), axis) of a contiguous tensor of floats, without an axis over everything.
+_row("tensor.numpy_sum", lambda t, axis=None: _numpy_sum(t, axis), "numpy_sum", "reads", lambda *xs: None)
 _row("tensor.is_same", operator.is_, "is_same", "pure", BOOL)
 
 # Lists (references; index errors as Python's). Deques share them.

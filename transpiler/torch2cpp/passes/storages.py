@@ -90,6 +90,7 @@ _MERGERS = {
 #: Only look, or make something new.
 _DETACHED = {
     "tensor.make",
+    "tensor.numpy_sum",
     "same",
     "equal",
     "print",
