@@ -139,8 +139,9 @@ def test_what_changes_its_arguments_is_interpreted():
     assert_like_python(f, (torch.ones(2),), (torch.zeros(3),))
 
 
-def test_what_differs_from_run_to_run_is_refused():
-    module = backbones.Jitter()
+@pytest.mark.parametrize("name", ["Jitter", "Timed"])
+def test_what_differs_from_run_to_run_is_refused(name):
+    module = getattr(backbones, name)()
 
     def f(x: torch.Tensor) -> torch.Tensor:
         return module(x)
@@ -165,18 +166,19 @@ def test_sizes_are_never_taken_for_constants(name):
 
 
 class Counter(nn.Module):
-    def __init__(self):
+    def __init__(self, inner):
         super().__init__()
-        self.inner = backbones.Counting()
+        self.inner = inner
 
     def forward(self, x):
         return self.inner(x)
 
 
-def test_attributes_that_are_written_are_state():
+@pytest.mark.parametrize("name", ["Counting", "Global"])
+def test_what_is_written_is_state(name):
     """Not taken as a whole, which would freeze the counter; nor does trying change the model."""
-    module = Counter()
+    module = Counter(getattr(backbones, name)())
     program = bind(module, [(torch.ones(2, 2),)])
-    assert module.inner.calls == 0
+    assert getattr(module.inner, "calls", 0) == backbones.CALLS["count"] == 0
     interpreter = Interpreter(program)
     assert [interpreter.run("forward", (torch.ones(2, 2),))[0, 0].item() for _ in range(3)] == [1.0, 2.0, 3.0]

@@ -17,9 +17,9 @@ def draws(op: TensorOp) -> bool:
     name = schema.name.removeprefix("aten::")
     given = dict(zip((a.name for a in schema.arguments), op.args)) | op.kwargs
     if name in _RECURRENT:
-        return given.get("train") is not False and given.get("dropout") != 0.0
+        return not (given.get("train") is False or given.get("dropout") == 0.0)
     if name == "scaled_dot_product_attention":
-        return given.get("dropout_p", 0.0) != 0.0
+        return not (given.get("dropout_p", 0.0) == 0.0)
     if given.get("train") is False or given.get("training") is False:
         return False
     return torch.Tag.nondeterministic_seeded in op.overload.tags

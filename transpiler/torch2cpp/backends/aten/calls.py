@@ -81,13 +81,21 @@ def _bind(op: TensorOp) -> Mapping[str, _Argument]:
         elif argument.name in op.kwargs:
             operand = op.kwargs[argument.name]
         elif has_default:
-            operand = argument.default_value
+            operand = _default(argument)
         else:
             raise Unspellable(f"argument {argument.name} of {op.overload} is missing")
         out[argument.name] = _Argument(
-            operand, has_default and _same(operand, argument.default_value), _length(argument)
+            operand, has_default and _same(operand, _default(argument)), _length(argument)
         )
     return out
+
+
+def _default(argument: torch.Argument) -> Any:
+    """A parameter's default; schemas give dtypes as numbers, of which only `long` occurs."""
+    value = argument.default_value
+    if str(argument.real_type).endswith("ScalarType]") or str(argument.real_type) == "ScalarType":
+        return {None: None, 4: torch.int64}[value]
+    return value
 
 
 def _length(argument: torch.Argument) -> int | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import sys
 import types
 from typing import Any, final
 
@@ -10,6 +11,8 @@ import torch
 
 _LEAVES = (str, bytes, bool, int, float, complex, type(None), torch.dtype, torch.device, torch.Tensor, type,
            types.FunctionType, types.BuiltinFunctionType, types.ModuleType)  # fmt: skip
+#: Modules whose globals are not the code's own.
+_SYSTEM = ("torch", "builtins", "numpy", "collections", "typing", "functools", "enum", "types", "abc", "_abc")
 #: More objects than this are not looked through.
 _MOST = 200_000
 
@@ -44,6 +47,18 @@ class Snapshot:
             attributes = getattr(x, "__dict__", None)
             if isinstance(attributes, dict):
                 todo.append(attributes)
+        self._save_globals({type(x).__module__ for x in self._keep})
+
+    def _save_globals(self, modules: set[str]) -> None:
+        """The global variables beside the classes of the objects, and the containers that these are."""
+        for name in modules:
+            variables = getattr(sys.modules.get(name), "__dict__", None)
+            if name.partition(".")[0] in _SYSTEM or variables is None:
+                continue
+            self._saved.append((variables, list(variables.items())))
+            for x in variables.values():
+                if type(x) in (dict, list, set):
+                    self._saved.append((x, list(x.items()) if isinstance(x, dict) else list(x)))
 
     def restore(self) -> str | None:
         """Undoes every change; says what one of them was."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, final
 
 import torch
@@ -66,7 +68,7 @@ class Tracer:
 
     def run(self, action: Callable[[], Any]) -> Any:
         """What the code gives. Raises Split at a decision that is not on record, Untraceable, Stopped."""
-        with torch.no_grad(), _Mode(self):
+        with torch.no_grad(), _Mode(self), _watched():
             out = action()
         if self._position != len(self.steps):
             raise Untraceable("it does not do the same in every run")
@@ -87,7 +89,7 @@ class Tracer:
         block = self.cx.block
         before = len(block.ops)
         try:
-            with self.cx.at(("traced", self._position)), torch._C.DisableTorchFunction():
+            with self.cx.at(("traced", self._position)), _own_work():
                 result = action()
         except (Terminated, Restart) as end:
             raise Stopped(end) from end
@@ -111,7 +113,7 @@ class Tracer:
             return bool(step.result)
         if not self._recording:
             raise Untraceable("it takes a size of run time for a constant")
-        with torch._C.DisableTorchFunction():
+        with _own_work():
             known = self.samples.settled(self.steps, cond.operand)
         if known is None:
             raise Split(cond.operand)
@@ -303,6 +305,43 @@ def _rebuilt(cls: Any, items: list[Any]) -> Any:
     if cls is torch.Size:
         return torch.Size(items)
     return cls(*items) if hasattr(cls, "_fields") else cls(items)
+
+
+@contextmanager
+def _watched() -> Iterator[None]:
+    """While it lasts, calls of functions that give another result each time, or reach outside, raise."""
+
+    def watch(frame: Any, event: str, arg: Any) -> None:
+        if event == "c_call" and frame.f_globals.get("__name__", "").partition(".")[0] not in _LOGGING:
+            module = getattr(arg, "__module__", None) or type(getattr(arg, "__self__", None)).__module__
+            if module in _OUTSIDE or arg in _OPENING:
+                sys.setprofile(None)
+                raise Untraceable(f"it calls {module}.{getattr(arg, '__name__', arg)}()")
+
+    before = sys.getprofile()
+    sys.setprofile(watch)
+    try:
+        yield
+    finally:
+        sys.setprofile(before)
+
+
+@contextmanager
+def _own_work() -> Iterator[None]:
+    """While it lasts, functions of torch are torch's own, and nothing is watched."""
+    watching = sys.getprofile()
+    sys.setprofile(None)
+    try:
+        with torch._C.DisableTorchFunction():
+            yield
+    finally:
+        sys.setprofile(watching)
+
+
+#: Modules, written in C, of functions whose results differ from run to run, or that act on the machine.
+_OUTSIDE = ("time", "_random", "random", "datetime", "_socket", "_posixsubprocess")
+_LOGGING = ("logging", "warnings", "linecache", "tokenize", "importlib", "torch")
+_OPENING = frozenset({open, input, breakpoint})
 
 
 @final
