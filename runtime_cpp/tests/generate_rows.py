@@ -104,6 +104,7 @@ TENSORS: dict[str, list[Case]] = {
 CONTAINERS: dict[str, list[Case]] = {
     "list.new": [(1, 2), (1.5,), ("a", "b"), ([1], [2])],
     "list.get": [(LIST, 1), (LIST, 9), (WORDS, -1)],
+    "list.item": [(LIST, -1, "tuple"), (LIST, 9, "deque")],
     "list.set": [(LIST, 1, 9)],
     **each("append appendleft", (LIST, 4), (WORDS, "c"), prefix="list."),
     "list.extend": [(LIST, [5])],

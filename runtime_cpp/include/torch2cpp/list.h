@@ -9,6 +9,7 @@
 #include <iterator>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -64,6 +65,14 @@ class List {
   const Storage& items() const&& = delete;
 
   T get(int64_t index) const { return (*items_)[position(index, "list index out of range")]; }
+  // Of what Python calls by another name, such as a tuple.
+  T get(int64_t index, std::string_view noun) const {
+    const int64_t at = index < 0 ? index + size() : index;
+    if (at < 0 || at >= size()) {
+      raise_index_error(std::string(noun) + " index out of range");
+    }
+    return (*items_)[static_cast<std::size_t>(at)];
+  }
   void set(int64_t index, T value) {
     (*items_)[position(index, "list assignment index out of range")] = std::move(value);
   }

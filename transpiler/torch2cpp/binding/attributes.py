@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import inspect
 import types
 from collections import Counter, OrderedDict, defaultdict, deque
@@ -9,7 +10,7 @@ from typing import Any
 
 import torch
 
-from torch2cpp.binding import model_state, named_tuples, operators
+from torch2cpp.binding import field_loads, model_state, named_tuples, operators
 from torch2cpp.binding.calls import call, find_method
 from torch2cpp.binding.choices import distribute, distributes, option_value
 from torch2cpp.binding.context import Context
@@ -47,6 +48,8 @@ def get_attribute(cx: Context, obj: AbsVal, name: str) -> AbsVal:
     try:
         return find_attribute(cx, obj, name)
     except Missing as error:
+        if isinstance(obj, Choice):
+            return distribute(cx, obj, lambda o: get_attribute(cx, o, name))  # each names its own class
         cx.raise_(AttributeError, str(error))
 
 
@@ -92,8 +95,11 @@ def find_attribute(cx: Context, obj: AbsVal, name: str) -> AbsVal:
             return _scalar_attribute(cx, o, name)
         case ListObj() | DictObj() | Rt():
             from torch2cpp.binding.container_methods import method
+            from torch2cpp.binding.objects import python_class
 
-            return _or_missing(method(cx, obj, name), type(o).__name__, name)
+            cls = python_class(cx, obj)
+            full = "collections." if cls in (collections.deque, collections.defaultdict) else ""
+            return _or_missing(method(cx, obj, name), full + getattr(cls, "__name__", "object"), name)
     special = getattr(o, "attribute", None)
     if special is not None:
         return special(cx, name)
@@ -219,9 +225,13 @@ def _struct_attribute(cx: Context, obj: AbsVal, o: Rt, name: str) -> AbsVal:
 
         return _or_missing(dict_method(cx, o, name), "dict", name)
     if name in fields:
+        before = field_loads.known(cx, o, name)
+        if before is not None:
+            return before
         value = cx.host("struct.get", o.operand, name, type_=fields[name], label=name)
-        example = cx.facts.examples.get((cls, name))
-        return from_operand(cx, value, fields[name], example)
+        out = from_operand(cx, value, fields[name], cx.facts.examples.get((cls, name)))
+        field_loads.note_read(cx, o, name, out)
+        return out
     return _class_member(cx, obj, cls, name)
 
 
@@ -332,6 +342,7 @@ def _set_struct(cx: Context, obj: AbsVal, o: Rt, name: str, value: AbsVal) -> No
         refuse_frozen(cx, cls, name, "assign to")
     t = widen_field(cx, cls, name, value)
     cx.effect("struct.set", o.operand, name, to_operand(cx, value, t))
+    field_loads.note_write(cx, o, name, value)
 
 
 def delete_attribute(cx: Context, obj: AbsVal, name: str) -> None:

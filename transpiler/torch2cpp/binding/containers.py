@@ -233,7 +233,8 @@ def constant_list(cx: Context, v: AbsVal, site: Any) -> Rt | None:
             return None
     if elem is None:
         return None
-    t = ListType(elem)
+    is_list = isinstance(obj, ListObj) or (isinstance(obj, Static) and isinstance(obj.value, list))
+    t = ListType(elem, "list" if is_list else "tuple")
     value = cx.host("list.new", *(to_operand(cx, e, elem) for e in elems), type_=t, label="list")
     return Rt(value, t, example=elems[0])
 
@@ -547,7 +548,9 @@ def _rt_list_item(cx: Context, o: Rt, index: AbsVal) -> AbsVal:
         cx.refuse("T2C161", f"a list is indexed with {describe(cx, index)}", "index it with an int")
     if o.type.elem == NEVER:
         cx.raise_(IndexError, "list index out of range")  # nothing was put in on any path
-    value = cx.host("list.get", o.operand, operators.scalar_operand(cx, index), type_=o.type.elem)
+    noun = o.type.kind.partition(" ")[0]
+    op, named = ("list.get", ()) if noun == "list" else ("list.item", (noun,))
+    value = cx.host(op, o.operand, operators.scalar_operand(cx, index), *named, type_=o.type.elem)
     return from_operand(cx, value, o.type.elem, o.example)
 
 

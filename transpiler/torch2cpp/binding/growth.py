@@ -93,9 +93,9 @@ def _followed(path: tuple[Step, ...], op: HostOp) -> tuple[Step, ...] | None:
     """The path of what an operation reads out of the value at `path`."""
     last = path[-1][0] if path else ""
     match op.name:
-        case "list.get" | "list.pop" if last in ("values", "items"):
+        case "list.get" | "list.item" | "list.pop" if last in ("values", "items"):
             return (*path[:-1], ("value" if last == "values" else "item", None))
-        case "list.get" | "list.pop":
+        case "list.get" | "list.item" | "list.pop":
             return (*path, ("elem", None))
         case "tuple.get" if last == "item":
             return (*path[:-1], ("value", None)) if op.args[1] == 1 else None

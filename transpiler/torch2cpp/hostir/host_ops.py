@@ -284,10 +284,18 @@ def _elem(t: Type, *_: Type) -> Type:
     return t.elem
 
 
+def _named_item(xs: Sequence[Any], index: int, noun: str) -> Any:
+    if not -len(xs) <= index < len(xs):
+        raise IndexError(f"{noun} index out of range")
+    return xs[index]
+
+
 #: list.new's result type is given by its result value; operands are the first elements.
 _row("list.new", lambda *xs: list(xs), "{T}::of({args})", "writes", lambda *xs: None)
 _row("list.len", len, "len({0})", "reads", INT)
 _row("list.get", operator.getitem, "{0}.get({1})", "reads", _elem)
+#: list.get of what Python calls by another name: "tuple" or "deque".
+_row("list.item", lambda xs, i, noun: _named_item(xs, i, noun), "{0}.get({1}, {2})", "reads", _elem)
 _row("list.set", operator.setitem, "{0}.set({1}, {2})", "writes", None)
 _row("list.append", lambda xs, x: xs.append(x), "{0}.append({1})", "writes", None)
 _row("list.appendleft", lambda xs, x: xs.insert(0, x), "{0}.insert(0, {1})", "writes", None)

@@ -40,6 +40,7 @@ OVERFLOW_ONLY = frozenset({"add", "sub", "mul", "neg", "abs"})
 _HANDLES = frozenset(
     {
         "list.get",
+        "list.item",
         "list.len",
         "list.slice",
         "list.copy",

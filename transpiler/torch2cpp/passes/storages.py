@@ -62,6 +62,7 @@ _FIELD_MAKERS = {"tuple.make": 0, "record.make": 1, "struct.new": 2}
 _ANYWHERE = "*"
 _GETTERS = {
     "list.get",
+    "list.item",
     "list.pop",
     "list.min",
     "list.max",
