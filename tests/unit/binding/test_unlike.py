@@ -10,6 +10,11 @@ import torch
 
 from like_python import assert_like_python
 
+from torch2cpp.binding.entry import bind
+from torch2cpp.hostir.interpret import Interpreter
+from torch2cpp.hostir.verify import verify
+from torch2cpp.passes.order import run_passes
+
 
 def test_ints_and_floats_in_one_list() -> None:
     def f(x: list[float]) -> Any:
@@ -233,3 +238,36 @@ def test_input_dicts_put_into_lists() -> None:
 
     a, b = {"x": torch.ones(2), "n": 1}, {"x": torch.zeros(2), "n": 2}
     assert_like_python(f, (a, b, 3), (a, b, 0))
+
+
+SHORT, LONG = [1], [2, 3, 4]
+
+
+def test_one_of_several_lists_of_the_model() -> None:
+    def f(n: int) -> Any:
+        xs = SHORT if n > 2 else LONG
+        named = {"a": SHORT, "b": LONG}["a" if n > 3 else "b"]
+        return xs, xs[n % len(xs)], [x + 1 for x in xs], len(named), sum(named)
+
+    assert_like_python(f, (1,), (3,), (5,))
+
+
+class Buckets(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.low, self.high = [], [1.0]
+        self.by_name = {"a": [1], "b": [2, 3]}
+
+    def forward(self, x: float, name: str) -> Any:
+        bucket = self.low if x < 0 else self.high
+        bucket.append(x)
+        self.by_name[name].append(7)
+        return list(self.low), list(self.high), len(bucket), list(self.by_name["a"])
+
+
+def test_one_of_several_lists_of_the_model_is_changed() -> None:
+    inputs = [(1.5, "a"), (-1.0, "b"), (2.0, "a")]
+    program = bind(Buckets(), inputs)
+    verify(program)
+    model, interpreter = Buckets(), Interpreter(run_passes(program))
+    assert [interpreter.run("forward", args) for args in inputs] == [model(*args) for args in inputs]

@@ -692,6 +692,8 @@ def site_of(cx: Context, ref: AbsVal) -> Any:
         ref = state_ref(cx, ref.value)
     if isinstance(ref, Ref):
         return getattr(cx.state.heap[ref.id], "site", None)
+    if isinstance(ref, Rt):
+        cx.keep_apart(ref.operand)
     return place_of(cx, ref)
 
 

@@ -38,6 +38,8 @@ class Facts:
     examples: dict[Any, Any] = field(default_factory=dict)
     #: Loops over static ranges that must be unrolled.
     unrolled: set[Any] = field(default_factory=set)
+    #: Joins at which lists or dicts of the model meet that are changed later.
+    apart: set[Any] = field(default_factory=set)
     #: Loops whose body changes the length of what they walk.
     growing: set[Any] = field(default_factory=set)
     #: (module path, attribute) -> type of the state cell.
@@ -121,6 +123,8 @@ class Frame:
     node: Any = None
     #: In a generator: what is done with an item that it yields.
     on_yield: Any = None
+    #: Whether it is the scope of a comprehension.
+    comprehension: bool = False
     #: How many `try` and `with` statements are around.
     guarded: int = 0
 
@@ -215,7 +219,7 @@ class Context:
         #: Value of a container -> its place in the container made at a site, and that one's type.
         self.inside: dict[int, Any] = {}
         #: Values that are copies of lists or dicts of the model, which must not be changed.
-        self.copies: set[int] = set()
+        self.copies: dict[int, Any] = {}
         #: Whether types are asked for to store values: then members of an enum have one.
         self.storing = False
         #: Values that already carry a Python name.
@@ -262,11 +266,16 @@ class Context:
 
     def effect(self, name: str, *args: Operand) -> None:
         """Emits a host operation without a result."""
-        if args and isinstance(args[0], Value) and args[0].id in self.copies:
-            self.refuse("T2C236", "a list or dict of the model is changed, which is one of several here",
-                        "change a copy: list(xs)")  # fmt: skip
+        if args and isinstance(args[0], Value):
+            self.keep_apart(args[0])
         self.emit(HostOp(None, name, args, self.span))
         self.mark("host")
+
+    def keep_apart(self, container: Value) -> None:
+        """A container is changed: if it is a copy of one of the model, binding starts again without the copy."""
+        if container.id in self.copies:
+            self.facts.apart.add(self.copies[container.id])
+            raise Restart
 
     def scalar(self, name: str, *args: Operand, type_: Type | None = None, label: str = "") -> Host:
         """`host` with the result as an abstract scalar."""

@@ -232,9 +232,11 @@ class _Merger:
         except NoType:
             return self._choice(vals, name)
         joined = self._common(types)
-        if joined is None and any(isinstance(v, Static) and isinstance(v.value, list) for v in vals):
+        shared = [v for v in vals if isinstance(v, Static) and isinstance(v.value, list | dict)]
+        place = (self.cx.path, self.cx.span.file, self.cx.span.line, self.cx.span.column, name)
+        if joined is None and shared:
             joined = self._common([_of_any_length(t) for t in types])
-        if joined is None:
+        if joined is None or (shared and place in self.cx.facts.apart):
             return self._choice(vals, name)
         example = next((v for v in vals if not (isinstance(v, Static) and v.value is None)), None)
         if isinstance(joined, ListType | DictType):
@@ -242,8 +244,8 @@ class _Merger:
             example = next((v.example for v in lists if isinstance(v, Rt) and v.example is not None), None)
         unbound = next((v.unbound for v in vals if isinstance(v, Rt) and v.unbound), "")
         leaf = self._leaf(joined, vals, name)
-        if any(isinstance(v, Static) and isinstance(v.value, list | dict) for v in vals):
-            self.cx.copies.add(leaf.id)
+        if shared:
+            self.cx.copies[leaf.id] = place
         return Rt(leaf, joined, example=example, unbound=unbound)
 
     def _resolved(self, path: Exit, v: AbsVal) -> AbsVal:
@@ -292,7 +294,7 @@ class _Merger:
                 with Inside(self.cx, path):
                     as_runtime(self.cx, option)
             try:
-                t = None if _is_member(option) else type_in(self.cx, path, option)
+                t = None if _is_itself(option) else type_in(self.cx, path, option)
             except NoType:
                 t = None
             example = option
@@ -567,9 +569,9 @@ def _of_any_length(t: Type) -> Type:
     return t if elem is None else ListType(elem)
 
 
-def _is_member(v: AbsVal) -> bool:
-    """Whether a value is a known member of an enum, which is told apart by itself."""
-    return isinstance(v, Static) and isinstance(v.value, enum.Enum)
+def _is_itself(v: AbsVal) -> bool:
+    """Whether a value is known and told apart by itself: a member of an enum, a list or dict of the model."""
+    return isinstance(v, Static) and isinstance(v.value, enum.Enum | list | dict)
 
 
 def _as_tup(v: AbsVal) -> AbsVal:

@@ -13,16 +13,18 @@ from typing import Any
 
 import torch
 
+from torch2cpp.binding import field_loads
 from torch2cpp.binding.containers import make_run_time, site_of
 from torch2cpp.binding.context import Context, Exit, Restart, Terminated
 from torch2cpp.binding.control import run_path
 from torch2cpp.binding.convert import NoType, describe, from_operand, resolve, to_operand, type_of
 from torch2cpp.binding.growing import check_open
+from torch2cpp.binding.growth import learn_type
 from torch2cpp.binding.joins import Inside, type_in
 from torch2cpp.binding.values import AbsVal, Bound, Func, Native, Rt, State, Static, Tensor, Tup
 from torch2cpp.hostir.ops import Block, Call, Return
 from torch2cpp.hostir.program import Function, Param
-from torch2cpp.hostir.types import NEVER, NeverType, Type, is_reference, join
+from torch2cpp.hostir.types import NEVER, NeverType, OptionalType, StructType, Type, is_reference, join
 
 #: A function this many times inside itself is taken for recursive.
 MAX_NESTED = 10
@@ -61,6 +63,7 @@ def call_function(cx: Context, f: Any, names: dict[str, AbsVal], first: AbsVal) 
     result = cx.facts.function_results.get(name, NEVER)
     for key in [k for k in cx.state.heap if isinstance(k, tuple)]:
         del cx.state.heap[key]  # the call may write any attribute
+    field_loads.forget(cx)
     if isinstance(result, NeverType):
         cx.emit(Call((), name, operands, cx.span))
         raise Terminated
@@ -129,14 +132,14 @@ def _parameter_types(cx: Context, f: Any, name: str, shape: _Shape) -> list[Type
 
 def _agree(cx: Context, v: AbsVal, site: Any, mine: Type, wide: Type) -> Type:
     """A container is the same object inside and outside: what either side stores widens both."""
-    if not is_reference(mine):
+    if not is_reference(mine) or isinstance(mine, StructType):
         return wide
     fact = cx.facts.containers.get(site)
     if fact is not None:
         wide = join(wide, fact) or wide
     own = site_of(cx, v)
-    if own is not None and wide != mine:
-        cx.facts.containers[own] = wide
+    inside = wide.elem if isinstance(wide, OptionalType) else wide
+    if own is not None and inside != mine and learn_type(cx, own, inside):
         raise Restart
     return wide
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from torch2cpp.binding import field_loads
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.convert import describe, from_operand, resolve, to_operand
 from torch2cpp.binding.values import NONE, AbsVal, DictObj, Iter, Native, Rt, Static
@@ -38,8 +39,13 @@ def get_item(cx: Context, o: Rt, key: AbsVal) -> AbsVal:
         cx.raise_(KeyError, repr(key.value))
     assert isinstance(o.type, StructType)
     t = fields[key.value]
+    before = field_loads.known(cx, o, key.value)
+    if before is not None:
+        return before
     value = cx.host("struct.get", o.operand, key.value, type_=t, label=key.value)
-    return from_operand(cx, value, t, cx.facts.examples.get((cx.struct_key(o.type.name), key.value)))
+    out = from_operand(cx, value, t, cx.facts.examples.get((cx.struct_key(o.type.name), key.value)))
+    field_loads.note_read(cx, o, key.value, out)
+    return out
 
 
 def set_item(cx: Context, o: Rt, key: AbsVal, value: AbsVal) -> None:
@@ -58,6 +64,7 @@ def set_item(cx: Context, o: Rt, key: AbsVal, value: AbsVal) -> None:
     cx.unfilled.get(o.operand.id, set()).discard(key.value)
     t = widen_field(cx, cx.struct_key(o.type.name), key.value, value)
     cx.effect("struct.set", o.operand, key.value, to_operand(cx, value, t))
+    field_loads.note_write(cx, o, key.value, value)
 
 
 def method(cx: Context, o: Rt, name: str) -> Native | None:

@@ -319,6 +319,8 @@ class State:
     narrowed: dict[Value, Any] = field(default_factory=dict)
     #: Objects made on one of several paths that met: nothing refers to them any more but examples.
     left_over: frozenset[Any] = frozenset()
+    #: Fields of run-time objects whose value is known (see field_loads.py).
+    fields: dict[tuple[str, str, int], Any] = field(default_factory=dict)
 
     def copy(self) -> State:
-        return State(dict(self.heap), dict(self.narrowed), self.left_over)
+        return State(dict(self.heap), dict(self.narrowed), self.left_over, dict(self.fields))
