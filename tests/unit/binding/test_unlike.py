@@ -271,3 +271,33 @@ def test_one_of_several_lists_of_the_model_is_changed() -> None:
     verify(program)
     model, interpreter = Buckets(), Interpreter(run_passes(program))
     assert [interpreter.run("forward", args) for args in inputs] == [model(*args) for args in inputs]
+
+
+def test_dicts_of_one_form_in_one_variable() -> None:
+    def f(edges: dict[str, torch.Tensor], most: int | None) -> Any:
+        table = {"n": 0}
+        if most is not None:
+            limited = {}
+            for name, e in edges.items():
+                limited[name] = e[:most]
+            edges = limited
+            table = {"n": most}
+        return {k: v.sum() for k, v in edges.items()}, sorted(edges), table["n"], edges
+
+    case = {"a": torch.arange(3), "b": torch.arange(5)}
+    assert_like_python(f, (case, None), (case, 2))
+
+
+def test_walking_one_of_several_kinds() -> None:
+    def f(xs: list[int], names: dict[str, int], kind: int) -> Any:
+        source = xs if kind == 0 else names if kind == 1 else "text"
+        out = []
+        for x in source:
+            if x == 3:
+                break
+            out.append(str(x))
+        else:
+            out.append("end")
+        return out
+
+    assert_like_python(f, ([1, 3, 4], {"p": 1}, 0), ([1], {"p": 1}, 1), ([5], {"p": 1}, 2), ([], {"p": 1}, 0))

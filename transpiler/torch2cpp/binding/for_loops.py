@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
 import libcst as cst
 
 from torch2cpp.binding import growing, operators
+from torch2cpp.binding.choices import distribute
 from torch2cpp.binding.context import Context, Label
 from torch2cpp.binding.control import branch, labelled
 from torch2cpp.binding.convert import resolve
@@ -15,7 +17,7 @@ from torch2cpp.binding.expressions import evaluate
 from torch2cpp.binding.iteration import Items, items_of
 from torch2cpp.binding.loops import LoopPlan, run_loop
 from torch2cpp.binding.meta import DEFAULT_HINTS, hints_of
-from torch2cpp.binding.values import NONE, AbsVal, DictObj, Host, Iter, ListObj, Ref, Rt, ScopeObj, Static
+from torch2cpp.binding.values import NONE, AbsVal, Choice, DictObj, Host, Iter, ListObj, Ref, Rt, ScopeObj, Static
 from torch2cpp.binding.variables import iteration_names, set_name
 from torch2cpp.binding.widening import widen_list
 from torch2cpp.hostir.types import INT
@@ -44,8 +46,17 @@ def run_for(cx: Context, node: cst.For) -> None:
     if is_lazy(iterable) and iterable.collected is None:
         _lazy(cx, iterable, one, orelse, key)
         return
-    items, names = items_of(cx, iterable), _iteration_names(cx, node)
-    loop(cx, items, one, orelse, key, names, node.target.value if isinstance(node.target, cst.Name) else "")
+    names, target = _iteration_names(cx, node), node.target.value if isinstance(node.target, cst.Name) else ""
+
+    def run(it: AbsVal, key: Any = key) -> AbsVal:
+        loop(cx, items_of(cx, it), one, orelse, key, names, target)
+        return NONE
+
+    if isinstance(iterable, Choice):
+        numbers = itertools.count()
+        distribute(cx, iterable, lambda it: run(it, (key, "option", next(numbers))))
+    else:
+        run(iterable)
 
 
 def _lazy(

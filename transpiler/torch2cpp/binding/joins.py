@@ -18,6 +18,7 @@ from torch2cpp.binding.context import Context, Exit, Restart, tensor_type
 from torch2cpp.binding.convert import NoType, describe, is_scalar, resolve, static_type, to_operand, type_of
 from torch2cpp.binding.growth import learn_type
 from torch2cpp.binding.meta import DEFAULT_HINTS, distinct, hints_of, merge_meta
+from torch2cpp.binding.unlike import make_alike
 from torch2cpp.binding.values import (
     NONE,
     AbsVal,
@@ -231,6 +232,7 @@ class _Merger:
             types = [type_in(self.cx, e, v) for e, v in zip(self.incoming, vals)]
         except NoType:
             return self._choice(vals, name)
+        make_alike(self.cx, types)
         joined = self._common(types)
         shared = [v for v in vals if isinstance(v, Static) and isinstance(v.value, list | dict)]
         place = (self.cx.path, self.cx.span.file, self.cx.span.line, self.cx.span.column, name)

@@ -7,6 +7,7 @@ in the same order become one struct, so that they share a list without a union.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from torch2cpp.binding.context import Context, Restart, struct_name
@@ -53,6 +54,13 @@ def _largest_union(t: Type) -> int:
         case RecordType():
             return max((_largest_union(x) for _, x in t.fields), default=0)
     return 0
+
+
+def make_alike(cx: Context, types: Sequence[Type]) -> None:
+    """Dicts of one form that meet in one variable become one struct. Raises Restart when there were any."""
+    merged = [_merged(cx, types[0], t) for t in types[1:]]
+    if any(merged):
+        raise Restart
 
 
 # Dicts of one form --------------------------------------------------------------------------------
