@@ -16,6 +16,7 @@ from torch2cpp.binding import (  # registers the others
     legacy_tensors,
     messages,
     numpy_functions,
+    numpy_makers,
     operators,
     python_functions,
     struct_dicts,
@@ -357,5 +358,6 @@ def _sorted(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVa
 
 __all__ = [
     "builtin_conversions", "builtin_handler", "builtin_iterables", "builtin_iterators", "builtin_math",
-    "counter_methods", "dataclass_methods", "legacy_tensors", "messages", "numpy_functions", "python_functions",
+    "counter_methods", "dataclass_methods", "legacy_tensors", "messages", "numpy_functions", "numpy_makers",
+    "python_functions",
 ]  # fmt: skip
