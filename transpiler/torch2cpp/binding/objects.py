@@ -73,6 +73,8 @@ def initialise(cx: Context, ref: Ref, cls: type, args: list[AbsVal], kwargs: dic
     elif issubclass(cls, BaseException):
         if kwargs:
             cx.raise_(TypeError, f"{cls.__name__}() takes no keyword arguments")
+    elif init is not object.__init__ or cls.__new__ is not object.__new__:
+        cx.refuse("T2C180", f"{cls.__qualname__} objects are made at run time", "use plain Python classes")
     elif args or kwargs:
         cx.raise_(TypeError, f"{cls.__name__}() takes no arguments")
 
