@@ -14,6 +14,7 @@ import libcst as cst
 import torch
 
 from torch2cpp.binding import recursion
+from torch2cpp.binding.arguments import bind_arguments
 from torch2cpp.binding.choices import distributes
 from torch2cpp.binding.context import CallSite, Context, Frame, Label
 from torch2cpp.binding.control import branch, labelled
@@ -24,17 +25,14 @@ from torch2cpp.binding.values import (
     NONE,
     AbsVal,
     Bound,
-    DictObj,
     Func,
     Host,
     InstanceObj,
     Iter,
     Native,
-    Ref,
     Rt,
     Static,
     Tup,
-    fresh_id,
 )
 from torch2cpp.binding.variables import local_names
 from torch2cpp.diagnostics import Refused
@@ -141,6 +139,10 @@ def _call_object(cx: Context, value: Any, args: list[AbsVal], kwargs: dict[str, 
         return call(cx, Static(value.__wrapped__), args, kwargs)
     if _all_static(args, kwargs):
         return _run_for_real(cx, value, args, kwargs)
+    if isinstance(value, types.MethodDescriptorType) and args and value.__objclass__.__module__ == "builtins":
+        from torch2cpp.binding.attributes import get_attribute
+
+        return call(cx, get_attribute(cx, args[0], value.__name__), args[1:], kwargs)  # str.lower(s)
     method = inspect.getattr_static(type(value), "__call__", None)
     if isinstance(method, types.FunctionType):
         return call(cx, Static(method), [Static(value), *args], kwargs)
@@ -165,12 +167,17 @@ def _run_for_real(cx: Context, f: Callable[..., Any], args: list[AbsVal], kwargs
 
 
 def _call_module(cx: Context, module: torch.nn.Module, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
-    for hooks in ("_forward_hooks", "_forward_pre_hooks"):
-        if getattr(module, hooks, None):
-            cx.refuse("T2C173", f"{type(module).__name__} has forward hooks", "remove the hooks before transpiling")
-    if isinstance(module, torch.jit.ScriptModule):
-        cx.refuse("T2C173", "a scripted module has no Python source", "pass the eager module")
-    return call(cx, Static(module.forward), args, kwargs)
+    from torch2cpp.binding.traced.retry import lines_or_whole
+
+    def lines() -> AbsVal:
+        for hooks in ("_forward_hooks", "_forward_pre_hooks"):
+            if getattr(module, hooks, None):
+                cx.refuse("T2C173", f"{type(module).__name__} has forward hooks", "remove the hooks before transpiling")
+        if isinstance(module, torch.jit.ScriptModule):
+            cx.refuse("T2C173", "a scripted module has no Python source", "pass the eager module")
+        return call(cx, Static(module.forward), args, kwargs)
+
+    return lines_or_whole(cx, module, lines, args, kwargs)
 
 
 def call_python(cx: Context, fn: types.FunctionType, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
@@ -283,64 +290,6 @@ def run_function(
         return NONE
     finally:
         cx.frames.pop()
-
-
-def bind_arguments(cx: Context, f: Any, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> dict[str, AbsVal]:
-    """Python's rules for passing arguments; what Python would reject raises TypeError at run time."""
-    p = f.node.params
-    positional = [x.name.value for x in (*p.posonly_params, *p.params)]
-    args = _expand_star(cx, f, positional, args, kwargs)
-    keyword_only = [x.name.value for x in p.kwonly_params]
-    name = f.name.rpartition(".")[2]
-    out = dict(zip(positional, args))
-    rest = args[len(positional) :]
-    if isinstance(p.star_arg, cst.Param):
-        static = all(isinstance(a, Static) for a in rest)
-        star: AbsVal = Static(tuple(a.value for a in rest)) if static else Tup(tuple(rest))
-        out[p.star_arg.name.value] = star
-    elif rest:
-        cx.raise_(TypeError, f"{name}() takes {len(positional)} positional arguments but {len(args)} were given")
-    extra: dict[str, AbsVal] = {}
-    for k, v in kwargs.items():
-        if k in positional or k in keyword_only:
-            if k in out:
-                cx.raise_(TypeError, f"{name}() got multiple values for argument '{k}'")
-            out[k] = v
-        else:
-            extra[k] = v
-    if p.star_kwarg is not None:
-        ref = Ref(fresh_id())
-        cx.state.heap[ref.id] = DictObj(extra, ("kwargs", cx.site(None)))
-        out[p.star_kwarg.name.value] = ref
-    elif extra:
-        cx.raise_(TypeError, f"{name}() got an unexpected keyword argument '{next(iter(extra))}'")
-    missing = [n for n in (*positional, *keyword_only) if n not in out and n not in f.defaults]
-    if missing:
-        listed = " and ".join(f"'{m}'" for m in missing)
-        cx.raise_(TypeError, f"{name}() missing {len(missing)} required positional argument"
-                             f"{'s' if len(missing) > 1 else ''}: {listed}")  # fmt: skip
-    for n in (*positional, *keyword_only):
-        out.setdefault(n, f.defaults.get(n))
-    return out
-
-
-def _expand_star(
-    cx: Context, f: Any, positional: list[str], args: list[AbsVal], kwargs: dict[str, AbsVal]
-) -> list[AbsVal]:
-    """`f(*xs)` with a list of run-time length: as many items as parameters are left without a default."""
-    from torch2cpp.binding.iteration import unpack
-    from torch2cpp.binding.values import StarRest
-
-    before = next((i for i, a in enumerate(args[:-1]) if isinstance(a, StarRest)), None)
-    if before is not None:
-        cx.refuse("T2C203", f"*{describe(cx, args[before].value)} before other arguments", "pass the list itself")
-    if not args or not isinstance(args[-1], StarRest):
-        return args
-    given = args[:-1]
-    if isinstance(f.node.params.star_arg, cst.Param):
-        cx.refuse("T2C203", f"*{describe(cx, args[-1].value)} for {f.name}", "let the function take a list")
-    left = [n for n in positional[len(given) :] if n not in kwargs and n not in f.defaults]
-    return [*given, *unpack(cx, args[-1].value, len(left), None)]
 
 
 # Methods -----------------------------------------------------------------------------------------

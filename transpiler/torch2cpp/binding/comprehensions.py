@@ -16,7 +16,7 @@ from torch2cpp.binding.convert import resolve
 from torch2cpp.binding.expressions import condition, evaluate
 from torch2cpp.binding.for_loops import loop
 from torch2cpp.binding.generators import GeneratorCall, in_frames, run_generator, take
-from torch2cpp.binding.iteration import items_of
+from torch2cpp.binding.iteration import Items, at_run_time, items_of
 from torch2cpp.binding.optional import narrow, refinements
 from torch2cpp.binding.values import NONE, AbsVal, InstanceObj, Iter, ListObj, Rt, ScopeObj, Static, Tup
 from torch2cpp.binding.variables import set_name, stored_in
@@ -83,6 +83,7 @@ def _run(cx: Context, for_in: cst.CompFor, first: AbsVal, body: Callable[[], Non
         first=frame.first,
         local_names=names,
         node=frame.node,
+        comprehension=True,
     )
     cx.frames.append(inner)
     try:
@@ -267,6 +268,12 @@ class Counter:
         return now
 
 
+def _by_number(cx: Context, v: AbsVal, site: Any) -> Items:
+    """The items of a list that goes along with a lazy iterable: a run-time number asks for them."""
+    items = items_of(cx, v)
+    return at_run_time(cx, items, (site, "along")) or items
+
+
 def _zipped(cx: Context, parts: tuple[AbsVal, ...], one: Callable[[AbsVal], None], site: Any) -> None:
     """zip of one lazy iterable with lists: they end it before or after the lazy one is asked, as they stand."""
     from torch2cpp.binding.builtin_iterators import next_item
@@ -276,7 +283,7 @@ def _zipped(cx: Context, parts: tuple[AbsVal, ...], one: Callable[[AbsVal], None
     if len(generators) > 1 or (generators and any(walked[: generators[0]])):
         cx.refuse("T2C206", "zip() of two generators", "make one of them a list")
     at = generators[0] if generators else walked.index(True)
-    others = [None if i == at or walked[i] else items_of(cx, p) for i, p in enumerate(parts)]
+    others = [None if i == at or walked[i] else _by_number(cx, p, (site, i)) for i, p in enumerate(parts)]
     place = Counter(cx)
 
     def whole(out: Label) -> AbsVal:

@@ -206,10 +206,15 @@ def concat_parts(cx: Context, parts: list[tuple[bool, AbsVal]], site: Any) -> Ab
         known = None if known is None or items is None else known + items
     if known is not None:
         return new_list(cx, known, site)
-    out: AbsVal = None
+    from torch2cpp.binding.list_methods import list_append, list_extend
+
+    out = new_list(cx, [], site)
     for i, (starred, v) in enumerate(parts):
-        piece = v if starred else new_list(cx, [v], (site, i))
-        out = piece if out is None else operators.binary(cx, "+", out, piece)
+        if starred:
+            with cx.at(("part", i)):
+                list_extend(cx, out, v)
+        else:
+            list_append(cx, out, v)
     return out
 
 
@@ -746,7 +751,37 @@ def dict_update(cx: Context, target: AbsVal, other: AbsVal) -> None:
         if isinstance(t, DictObj):
             widen_dict(cx, cx.state, t)
             raise Restart
+        if not isinstance(o, Rt) or not isinstance(o.type, DictType):
+            cx.refuse("T2C111", f"a dict is updated with {describe(cx, other)}", "update it with a dict")
+        _update_run_time(cx, target, t, other, o)
+
+
+def _update_run_time(cx: Context, target: AbsVal, t: Rt, other: AbsVal, o: Rt) -> None:
+    """One run-time dict into another: at once when they are of one C++ type, else item by item."""
+    from torch2cpp.binding.comprehensions import consume
+    from torch2cpp.binding.dict_views import view
+    from torch2cpp.binding.iteration import unpack
+
+    assert isinstance(t.type, DictType) and isinstance(o.type, DictType)
+    key, value = common_type(cx, t.type.key, o.type.key), common_type(cx, t.type.value, o.type.value)
+    if key is None or value is None:
+        cx.refuse("T2C111", f"a {t.type} is updated with a {o.type}", "use one dict per type of value")
+    wide = DictType(key, value, t.type.kind)
+    if wide != t.type:
+        if learn_type(cx, site_of(cx, target), wide):
+            raise Restart
+        cx.refuse("T2C111", f"a {o.type} does not fit the {t.type}", "make the dict in one place")
+    if o.type.value == NEVER:
+        return  # nothing was put in on any path
+    if same_layout(o.type, t.type):
         cx.effect("dict.update", t.operand, o.operand)
+        return
+
+    def one(pair: AbsVal) -> None:
+        k, v = unpack(cx, pair, 2, None)
+        set_item(cx, target, k, v)
+
+    consume(cx, view(other, "items"), one, (cx.site(None), "update"))
 
 
 def _delete_if_there(cx: Context, o: Rt, key: Any) -> None:

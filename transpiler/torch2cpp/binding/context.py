@@ -214,6 +214,8 @@ class Context:
         self.problems: list[Diagnostic] = []
         #: Whether a refusal ends what is tried (while probing).
         self.strict = False
+        #: Whether binding goes on only to find all that is refused.
+        self.reporting = False
         #: Facts were learned that this round did not use: another round follows.
         self.dirty = False
         #: Value of a container -> its place in the container made at a site, and that one's type.

@@ -176,10 +176,9 @@ def _update(cx: Context, ref: AbsVal, args: Args, kwargs: Kwargs) -> AbsVal:
     arity(cx, "update", args, {}, 0, 1)
     if args:
         o = resolve(cx, args[0])
-        if isinstance(o, DictObj) or (isinstance(o, Static) and isinstance(o.value, dict)):
+        run_time = isinstance(o, Rt) and isinstance(o.type, DictType)
+        if run_time or isinstance(o, DictObj) or (isinstance(o, Static) and isinstance(o.value, dict)):
             dict_update(cx, ref, args[0])
-        elif isinstance(o, Rt) and isinstance(o.type, DictType):
-            _update_run_time(cx, ref, args[0], o)
         else:
 
             def one(pair: AbsVal) -> None:
@@ -190,23 +189,6 @@ def _update(cx: Context, ref: AbsVal, args: Args, kwargs: Kwargs) -> AbsVal:
     for name, v in kwargs.items():
         set_item(cx, ref, Static(name), v)
     return NONE
-
-
-def _update_run_time(cx: Context, ref: AbsVal, other: AbsVal, o: Rt) -> None:
-    """One run-time dict into another: at once when the types are the same, else item by item."""
-    from torch2cpp.binding.comprehensions import consume
-    from torch2cpp.binding.iteration import unpack
-
-    target = resolve(cx, ref)
-    if isinstance(target, Rt) and target.type == o.type:
-        cx.effect("dict.update", target.operand, o.operand)
-        return
-
-    def one(pair: AbsVal) -> None:
-        k, v = unpack(cx, pair, 2, None)
-        set_item(cx, ref, k, v)
-
-    consume(cx, view(other, "items"), one, (cx.site(None), "update"))
 
 
 def _clear(cx: Context, ref: AbsVal, args: Args, kwargs: Kwargs) -> AbsVal:
@@ -345,12 +327,60 @@ def _set_copy(cx: Context, ref: AbsVal, args: Args, kwargs: Kwargs) -> AbsVal:
     return out
 
 
+def _as_a_set(cx: Context, v: AbsVal) -> AbsVal:
+    """An argument of a set's method, which may be any iterable, as a run-time set."""
+    o = resolve(cx, v)
+    if isinstance(o, Rt) and isinstance(o.type, SetType):
+        return v
+    out = new_set(cx, [], (cx.site(None), "as_set"))
+    _set_update(cx, out, [Tup(tuple(map(Static, sorted(o.value, key=repr)))) if isinstance(o, Static) and isinstance(
+        o.value, set | frozenset) else v], {})  # fmt: skip
+    return out
+
+
+def _set_order(sign: str) -> Handler:
+    def compare(cx: Context, ref: AbsVal, args: Args, kwargs: Kwargs) -> AbsVal:
+        from torch2cpp.binding.set_operators import ordered
+
+        arity(cx, "issubset or issuperset", args, kwargs, 1, 1)
+        return ordered(cx, sign, resolve(cx, ref), resolve(cx, _as_a_set(cx, args[0])))
+
+    return compare
+
+
+def _disjoint(cx: Context, ref: AbsVal, args: Args, kwargs: Kwargs) -> AbsVal:
+    from torch2cpp.binding.calls import call_python
+    from torch2cpp.binding.in_python import sets
+
+    arity(cx, "isdisjoint", args, kwargs, 1, 1)
+    members = members_in_order(cx, resolve(cx, ref))
+    return call_python(cx, sets.apart, [members, _as_a_set(cx, args[0])], {})  # type: ignore[arg-type]
+
+
+def _symmetric(cx: Context, ref: AbsVal, args: Args, kwargs: Kwargs) -> AbsVal:
+    from torch2cpp.binding.set_operators import set_binary
+
+    arity(cx, "symmetric_difference", args, kwargs, 1, 1)
+    return set_binary(cx, "^", ref, _as_a_set(cx, args[0]))
+
+
+def _set_clear(cx: Context, ref: AbsVal, args: Args, kwargs: Kwargs) -> AbsVal:
+    from torch2cpp.binding.comprehensions import consume
+
+    arity(cx, "clear", args, kwargs, 0, 0)
+    o = resolve(cx, ref)
+    consume(cx, members_in_order(cx, o), lambda x: _take_out(cx, ref, x), (cx.site(None), "clear"))
+    return NONE
+
+
+def _take_out(cx: Context, ref: AbsVal, x: AbsVal) -> None:
+    _discard(cx, ref, [x], {})
+
+
 SET: dict[str, Handler] = {
     "add": _add, "discard": _discard, "remove": _remove, "update": _set_update, "copy": _set_copy,
     "union": _combined(None), "intersection": _combined(True), "difference": _combined(False),
     "pop": _refused("set.pop(), which takes an undefined element", "pop from a list"),
-    "clear": _refused("set.clear()", "assign a new set()"),
-    "issubset": _refused("set.issubset() at run time", "use all(x in other for x in sorted(the set))"),
-    "issuperset": _refused("set.issuperset() at run time", "use all(x in the set for x in other)"),
-    "symmetric_difference": _refused("set.symmetric_difference() at run time", "use two differences"),
+    "clear": _set_clear, "issubset": _set_order("<="), "issuperset": _set_order(">="), "isdisjoint": _disjoint,
+    "symmetric_difference": _symmetric,
 }  # fmt: skip

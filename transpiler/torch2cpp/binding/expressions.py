@@ -25,7 +25,7 @@ from torch2cpp.binding.values import (
     Tensor,
     Tup,
 )
-from torch2cpp.binding.variables import assign, lookup, use
+from torch2cpp.binding.variables import assign, lookup, set_name, use
 
 Handler = Callable[[Context, Any], AbsVal]
 _HANDLERS: dict[type, Handler] = {}
@@ -92,9 +92,12 @@ def _ellipsis(cx: Context, node: cst.Ellipsis) -> AbsVal:
 
 @handles(cst.Tuple)
 def _tuple(cx: Context, node: cst.Tuple) -> AbsVal:
-    elems = _elements(cx, node.elements)
-    if elems is None:
-        cx.refuse("T2C202", "a tuple whose length is decided at run time", "use a list")
+    from torch2cpp.binding.builtin_conversions import _tuple as tuple_of
+    from torch2cpp.binding.containers import concat_parts
+
+    if any(isinstance(e, cst.StarredElement) for e in node.elements):
+        return tuple_of(cx, [concat_parts(cx, _star_parts(cx, node.elements), (cx.site(node), "parts"))], {})
+    elems = [evaluate(cx, e.value) for e in node.elements]
     if all(isinstance(e, Static) for e in elems):
         return Static(tuple(e.value for e in elems))
     return Tup(tuple(elems))
@@ -138,22 +141,6 @@ def _dict(cx: Context, node: cst.Dict) -> AbsVal:
 
 def _star_parts(cx: Context, nodes: Any) -> list[tuple[bool, AbsVal]]:
     return [(isinstance(e, cst.StarredElement), evaluate(cx, e.value)) for e in nodes]
-
-
-def _elements(cx: Context, nodes: Any) -> list[AbsVal] | None:
-    from torch2cpp.binding.iteration import known_items
-
-    out: list[AbsVal] = []
-    for e in nodes:
-        v = evaluate(cx, e.value)
-        if isinstance(e, cst.StarredElement):
-            items = known_items(cx, v)
-            if items is None:
-                return None
-            out += items
-        else:
-            out.append(v)
-    return out
 
 
 # Operators ---------------------------------------------------------------------------------------
@@ -337,7 +324,13 @@ def _conditional(cx: Context, node: cst.IfExp) -> AbsVal:
 def _walrus(cx: Context, node: cst.NamedExpr) -> AbsVal:
     value = evaluate(cx, node.value)
     assert isinstance(node.target, cst.Name)
-    assign(cx, node.target.value, value)
+    # In a comprehension the name belongs to the function around.
+    around = next((f for f in reversed(cx.frames) if not f.comprehension), cx.frame)
+    name = node.target.value
+    if around is not cx.frame and name in around.local_names and name not in around.nonlocals:
+        set_name(cx, around.scope, name, value)
+    else:
+        assign(cx, name, value)
     return value
 
 
@@ -353,7 +346,8 @@ def make_function(cx: Context, node: cst.FunctionDef | cst.Lambda, name: str) ->
     for param in (*p.posonly_params, *p.params, *p.kwonly_params):
         if param.default is not None:
             defaults[param.name.value] = evaluate(cx, param.default)
-    return Func(node, cx.frame.source, name, cx.frame.scope, cx.frame.globals, defaults)
+    around = next((f for f in reversed(cx.frames) if not f.comprehension), cx.frame)
+    return Func(node, cx.frame.source, f"{around.name}.<locals>.{name}", cx.frame.scope, cx.frame.globals, defaults)
 
 
 # Attributes, subscripts, calls -------------------------------------------------------------------

@@ -129,9 +129,22 @@ def set_compare(cx: Context, sign: str, a: AbsVal, b: AbsVal) -> AbsVal | None:
     if isinstance(x, Static) and isinstance(y, Static):
         return operators.static_call(cx, _PYTHON[sign], x.value, y.value)
     if sign not in ("==", "!="):
-        cx.refuse("T2C250", f"{describe(cx, a)} {sign} {describe(cx, b)}", "use all(x in other for x in sorted(s))")
+        if not sets:
+            cx.raise_(TypeError, f"'{sign}' not supported between instances of 'dict' and 'dict'")
+        return ordered(cx, sign, _run_time(cx, x), _run_time(cx, y))
     same = _equal_run_time(cx, x, y) if isinstance(x, Rt) or isinstance(y, Rt) else _equal_dicts(cx, a, b, x, y)
     return same if sign == "==" else operators.logical_not(cx, same)
+
+
+def ordered(cx: Context, sign: str, a: AbsVal, b: AbsVal) -> AbsVal:
+    """`a <sign> b` of run-time sets: whether one is part of the other."""
+    from torch2cpp.binding.calls import call_python
+    from torch2cpp.binding.in_python import sets
+
+    if sign in (">", ">="):
+        a, b, sign = b, a, "<" if sign == ">" else "<="
+    body = sets.smaller if sign == "<" else sets.within
+    return call_python(cx, body, [members_in_order(cx, a), b], {})  # type: ignore[arg-type]
 
 
 def _equal_run_time(cx: Context, x: AbsVal, y: AbsVal) -> AbsVal:
