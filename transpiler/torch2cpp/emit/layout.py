@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, takewhile
 from typing import final
 
 from torch2cpp.emit.cpp_types import CppTypes
@@ -64,10 +64,10 @@ def lay_out(program: Program) -> Layout:
     region_scope = Scope({"Regions", "weight", "weights_"})
     instances = indexed_regions(program)
     called = [name for name in program.regions if name not in {n for names in instances.values() for n in names[1:]}]
-    regions = {name: region_scope.fresh(name) for name in called}
+    regions = {name: region_scope.fresh(_shared_name(instances.get(name, (name,)))) for name in called}
     several = {name: r for name, r in program.regions.items() if len(r.results) > 1 and name in regions}
     struct_scope = Scope(taken | {r.cpp_name for r in types.structs})
-    structs = {name: struct_scope.fresh(f"{class_identifier(name)}Out") for name in several}
+    structs = {name: struct_scope.fresh(f"{class_identifier(regions[name])}Out") for name in several}
     fields = {name: _fields(region) for name, region in several.items()}
     cell_scope = Scope()
     cells = {cell: cell_scope.fresh(cell.name.replace(".", "_")) for cell in program.cells if cell.scope == "state"}
@@ -81,6 +81,18 @@ def indexed_regions(program: Program) -> dict[str, tuple[str, ...]]:
     functions = chain(program.entries.values(), program.functions.values())
     calls = (op for f in functions for op in walk(f.body) if isinstance(op, RegionCall))
     return {op.region: op.instances for op in calls if op.instances}
+
+
+def _shared_name(instances: tuple[str, ...]) -> str:
+    """One name for all instances of a region.
+
+    >>> _shared_name(("blocks_0", "blocks_1")), _shared_name(("step",))
+    ('blocks', 'step')
+    """
+    if len(instances) == 1:
+        return instances[0]
+    agreed = takewhile(lambda letters: len(set(letters)) == 1, zip(*instances))
+    return "".join(letters[0] for letters in agreed).rstrip("_0123456789") or instances[0]
 
 
 def _fields(region: Region) -> tuple[str, ...]:

@@ -23,7 +23,6 @@ After, the host statement in between splitting nothing:
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import final
@@ -45,6 +44,7 @@ from torch2cpp.hostir.program import Function, Program, Region
 from torch2cpp.hostir.schema import written_operands
 from torch2cpp.passes.plan_regions import Planner, plan_regions
 from torch2cpp.passes.rebuild import fresh_ids, with_blocks, with_functions
+from torch2cpp.passes.region_names import region_labels
 from torch2cpp.passes.segment import Group
 from torch2cpp.spans import Span
 
@@ -171,24 +171,13 @@ class _Former:
         return {results(op)[0] for op in unused if op not in writes}
 
     def name(self, group: Group, outs: list[Value]) -> str:
-        """The last Python variable the region assigns, else its last operator; unique."""
-        last = [str(op.overload._schema.name).partition("::")[2] for op in group.ops if isinstance(op, TensorOp)][-1:]
-        labels = [*(v.name for v in reversed(outs)), *last, self.planner.function.name]
-        base = next(label for label in map(_identifier, labels) if label)
+        """The best of the region's names, made unique."""
+        base = next(region_labels(group.ops, outs, self.planner.function.name))
         name, n = base, 1
         while name in self.regions:
             n += 1
             name = f"{base}_{n}"
         return name
-
-
-def _identifier(name: str) -> str:
-    """A name as a C++ function's name; empty when nothing is left of it.
-
-    >>> _identifier("self.hidden"), _identifier("<t>")
-    ('self_hidden', 't')
-    """
-    return re.sub(r"\W+", "_", name).strip("_").lstrip("0123456789_")
 
 
 def _covering(group: Group) -> Span:

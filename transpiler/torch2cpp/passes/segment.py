@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, Protocol, final
 
 from torch2cpp.hostir.ops import HostOp, Op, TensorOp, Value, operands, results, values_in
-from torch2cpp.hostir.schema import aliased_operands, changes_sizes, written_operands
+from torch2cpp.hostir.schema import aliased_operands, changes_sizes, is_random, written_operands
 from torch2cpp.hostir.types import TensorType
 from torch2cpp.passes.effects import Effects, PublicWrites, Resource, effects_of, visible_outside
 from torch2cpp.passes.group_ops import group_nodes, order_units
@@ -211,12 +211,30 @@ class Segment:
             kinds = [self.kind(i, public, shown) if member else None for i, member in enumerate(self.member)]
             for i, maker in makers.items():
                 kinds[i] = kinds[maker]
-            groups = _fewest_groups(self.ops, kinds, before)
+            groups = self.with_late_constants(_fewest_groups(self.ops, kinds, before), kinds, before)
             owner = _owners(groups)
             more = {i for i in owner if i not in shown and self.is_view(i) and not self.kept_inside(i, owner)}
             if not more:
                 return groups, kinds
             shown |= more | {makers.get(i, i) for i in more}
+
+    def with_late_constants(
+        self, groups: list[list[int]], kinds: Sequence[Kind | None], before: Sequence[int]
+    ) -> list[list[int]]:
+        """The groups with tensors that come from nothing made in the group that uses them, not handed to it."""
+        owner = _owners(groups)
+        for i in sorted(owner, reverse=True):
+            op = self.ops[i]
+            if not isinstance(op, TensorOp) or operand_values(op) or is_random(op) or written_operands(op):
+                continue
+            later = {j for j, mask in enumerate(before) if mask >> i & 1}
+            homes = {owner.get(j) for j in later}
+            home = homes.pop() if len(homes) == 1 else None
+            if home is not None and home != owner[i] and all(kinds[j] == kinds[i] for j in groups[home]):
+                groups[owner[i]].remove(i)
+                groups[home] = sorted((*groups[home], i))
+                owner[i] = home
+        return [members for members in groups if members]
 
     def is_view(self, i: int) -> bool:
         """Whether all results of a node are views, and it writes nothing."""
