@@ -73,8 +73,11 @@ bool is_or_derives(std::string_view name, std::string_view wanted) {
   return false;
 }
 
-// IOError and EnvironmentError are other names for OSError.
+// IOError and EnvironmentError are other names for OSError; torch.linalg.LinAlgError calls itself _LinAlgError.
 std::string_view canonical(std::string_view name) {
+  if (name == "_LinAlgError") {
+    return "LinAlgError";
+  }
   return name == "IOError" || name == "EnvironmentError" ? std::string_view{"OSError"} : name;
 }
 

@@ -211,6 +211,8 @@ void test_errors() {
   CHECK(custom.matches({"Base"}) && custom.matches({"ValueError"}) && custom.matches({"BaseException"}));
   CHECK(!custom.matches({"RuntimeError"}));
   CHECK(py::PyError("Unknown", "").matches({"Exception"}) && py::PyError("OSError", "").matches({"IOError"}));
+  CHECK(py::PyError("LinAlgError", "").matches({"_LinAlgError"}) &&
+        py::PyError("LinAlgError", "").matches({"RuntimeError"}));
   CHECK(!py::PyError("KeyboardInterrupt", "").matches({"Exception"}));
   try {
     py::at_line("m.py", 3, [] { py::raise_value_error("bad"); });

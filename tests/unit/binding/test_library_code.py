@@ -121,6 +121,56 @@ def test_a_decision_by_data():
     assert_like_python(f, (torch.ones(2), 3), (-torch.ones(3), 2), (torch.zeros(1), 0))
 
 
+class Hooked(nn.Module):
+    """Of the user; its lines are not all that happens."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(3, 3)
+        self.linear.register_forward_hook(lambda module, args, out: out * 2 if out.shape[0] > 2 else out)
+
+    def forward(self, x):
+        class Scale:
+            by = 3
+
+        return self.linear(x) * Scale.by
+
+
+def test_a_module_of_the_user_that_is_refused_line_by_line():
+    torch.manual_seed(0)
+    hooked = Hooked()
+
+    def f(x: torch.Tensor, n: int) -> torch.Tensor:
+        for _ in range(n):
+            x = hooked(x)
+        return x
+
+    assert_like_python(f, (torch.ones(2, 3), 2), (torch.ones(3, 3), 1), (torch.ones(0, 3), 0))
+
+
+class Unsupported(nn.Module):
+    def forward(self, x):
+        class Scale:
+            by = 3
+
+        while x.max() < 100:
+            x = x * Scale.by
+        return x
+
+
+def test_both_reasons_are_told():
+    module = Unsupported()
+
+    def f(x: torch.Tensor) -> torch.Tensor:
+        return module(x)
+
+    with pytest.raises(Refused) as caught:
+        bind(f, [(torch.ones(2),), (torch.ones(3),)], entries=["f"])
+    diagnostic = caught.value.diagnostics[0]
+    assert diagnostic.code == "T2C212"
+    assert "as a whole" in diagnostic.notes[-1][1]
+
+
 def test_a_loop_by_data_is_interpreted():
     def f(x: torch.Tensor) -> tuple[torch.Tensor, int]:
         return HALVING(x)

@@ -333,7 +333,7 @@ def _largest(cx: Context, t: Tensor) -> Tensor:
 
 
 def _manual_seed(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
-    cx.refuse("T2C199", "torch.manual_seed in deployed code", "seed the program through its API")
+    cx.refuse("T2C199", "torch.manual_seed in deployed code", "seed the default generator outside of the model")
 
 
 def _table() -> dict[Any, Handler]:

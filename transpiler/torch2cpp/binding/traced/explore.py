@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, final
 
-from torch2cpp.binding.context import Context, Terminated
+from torch2cpp.binding.context import Context
 from torch2cpp.binding.control import branch
 from torch2cpp.binding.convert import resolve
 from torch2cpp.binding.traced.effects import Snapshot
@@ -67,41 +67,51 @@ def call_whole(cx: Context, function: Callable[..., Any], args: list[AbsVal], kw
     """Calls library code on abstract values as one piece. Raises NotTraced with the reason."""
     job = Job(function, tuple(args), dict(kwargs), name)
     try:
-        with _attempt(cx):
+        with _traced(cx):
             return _with_objects(cx, job)
     except TooManyPaths:
-        with _attempt(cx):
+        with _traced(cx):
             return _with_objects(cx, dataclasses.replace(job, checks_sizes=True))
 
 
 @contextmanager
-def _attempt(cx: Context) -> Iterator[None]:
-    """Nothing remains of what the body emitted where it raises Untraceable; then raises NotTraced."""
+def _traced(cx: Context) -> Iterator[None]:
+    """Turns Untraceable into NotTraced, with nothing left of what was emitted."""
+    try:
+        with attempt(cx, Untraceable):
+            yield
+    except _TooManySplits as error:
+        raise TooManyPaths(str(error)) from error
+    except Untraceable as error:
+        raise NotTraced(str(error)) from error
+
+
+@contextmanager
+def attempt(cx: Context, failure: type[BaseException]) -> Iterator[None]:
+    """Nothing remains of what the body emitted and changed where it raises `failure`."""
     block, state, strict = cx.block, cx.state, cx.strict
+    saved: list[tuple[Any, Any]] = [(table, table.copy()) for table in (cx.functions, cx.cells)]
     exits = [(label, len(label.exits)) for label in cx.labels]
     scratch = Block()
     cx.block, cx.state, cx.strict = scratch, state.copy(), True
+    done = True
     try:
         yield
-    except Untraceable as error:
-        many = isinstance(error, _TooManySplits)
-        cx.block, cx.state = block, state
+    except failure:
+        done = False
+        cx.state = state
         for label, n in exits:
             del label.exits[n:]
-        raise (TooManyPaths if many else NotTraced)(str(error)) from error
-    except Terminated:
-        block.ops.extend(scratch.ops)
-        cx.block = block
+        for table, before in saved:
+            table.clear()
+            table.update(before)
         raise
-    else:
-        block.ops.extend(scratch.ops)
-        for label in cx.labels:
-            for path in label.exits:
-                if path.block is scratch:
-                    path.block = block
-        cx.block = block
     finally:
         cx.block, cx.strict = block, strict
+        if done:
+            block.ops.extend(scratch.ops)
+            for path in (p for label in cx.labels for p in label.exits if p.block is scratch):
+                path.block = block
 
 
 # Arguments -----------------------------------------------------------------------------------------
