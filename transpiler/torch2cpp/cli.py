@@ -19,6 +19,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 
 from torch2cpp.backends.protocol import RegionReport
 from torch2cpp.backends.registry import UnknownBackend
+from torch2cpp.bench.result import UnknownRival
 from torch2cpp.diagnostics import Refused, SignatureError
 from torch2cpp.model_file import ModelFile, ModelFileError, load_model_file
 from torch2cpp.options import Options
@@ -232,7 +233,7 @@ def _reporting(as_json: bool) -> Iterator[None]:
         yield
     except typer.Exit:
         raise
-    except (Refused, SignatureError, ModelFileError, ToolMissing, UnknownBackend, UnknownPass) as error:
+    except (Refused, SignatureError, ModelFileError, ToolMissing, UnknownBackend, UnknownPass, UnknownRival) as error:
         _fail(str(error), REFUSED, as_json)
     except Exception as error:
         _err.print(traceback.format_exc(), markup=False, highlight=False)

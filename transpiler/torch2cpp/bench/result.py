@@ -17,6 +17,10 @@ OURS, REGIONS = "torch2cpp", "regions_only"
 RIVALS = ("eager", "compile", "torchscript", "onnxruntime")
 
 
+class UnknownRival(ValueError):
+    """A name that is no rival's; the message lists the names there are."""
+
+
 @final
 @dataclass(frozen=True, slots=True)
 class BenchResult:

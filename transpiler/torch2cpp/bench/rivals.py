@@ -148,6 +148,5 @@ def _plain(outcome: Outcome) -> Outcome:
 
 
 def one_line(error: BaseException) -> str:
-    """Type and first telling line of an error."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return f"{type(error).__name__}: {lines[0] if lines else ''}"[:300]
+    """Type of an error and the beginning of its message."""
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"[:300]

@@ -11,7 +11,7 @@ from torch2cpp.bench.ablate import without_each_pass
 from torch2cpp.bench.measure import Effort, measure
 from torch2cpp.bench.ours import Emitted, RegionsOnly
 from torch2cpp.bench.pieces import Pieces
-from torch2cpp.bench.result import OURS, RIVALS, BenchResult, describe
+from torch2cpp.bench.result import OURS, RIVALS, BenchResult, UnknownRival, describe
 from torch2cpp.bench.rivals import Calls, CannotRun, PythonRival, Rival, checked, compiled, scripted
 from torch2cpp.parity.compare import tensors_in
 from torch2cpp.parity.run import Outcome
@@ -21,10 +21,6 @@ from torch2cpp.toolchain.tools import cache_folder
 
 #: Called with what is being done.
 Step = Callable[[str], None]
-
-
-class UnknownRival(ValueError):
-    """A name that is no rival's; the message lists the names there are."""
 
 
 def bench(

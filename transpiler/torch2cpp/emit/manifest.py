@@ -70,7 +70,7 @@ def _regions(program: Program, compiled: CompiledRegions) -> dict[str, Any]:
                 {"backend": b, "safety": s, "max_abs_err": err, "outcome": why} for b, s, err, why in report.tried
             ]
             if report.microseconds:
-                entry["microseconds"] = {b: round(t, 2) for b, t in report.microseconds.items()}
+                entry["microseconds"] = {b: round(t, 3) for b, t in report.microseconds.items()}
         out[name] = entry
     return out
 

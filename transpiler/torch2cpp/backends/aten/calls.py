@@ -84,9 +84,7 @@ def _bind(op: TensorOp) -> Mapping[str, _Argument]:
             operand = _default(argument)
         else:
             raise Unspellable(f"argument {argument.name} of {op.overload} is missing")
-        out[argument.name] = _Argument(
-            operand, has_default and _same(operand, _default(argument)), _length(argument)
-        )
+        out[argument.name] = _Argument(operand, has_default and _same(operand, _default(argument)), _length(argument))
     return out
 
 

@@ -129,9 +129,11 @@ def _draws_nothing(op: TensorOp) -> bool:
 
 
 def calls_of(region: Region, operators: frozenset[str]) -> frozenset[int]:
-    """Where the region calls operators, given as `aten.bincount`."""
-    return frozenset(
-        i
-        for i, op in enumerate(region.body)
-        if isinstance(op, TensorOp) and op.overload._schema.name.replace("::", ".") in operators
-    )
+    """Where the region calls operators, given as `aten.bincount`; `prims.erf` stands for `aten.special_erf` too."""
+    primitives = tuple(f"_{name.removeprefix('prims.')}" for name in operators if name.startswith("prims."))
+
+    def at_fault(op: TensorOp) -> bool:
+        name = op.overload._schema.name.replace("::", ".")
+        return name in operators or f"_{name.removeprefix('aten.')}".endswith(primitives)
+
+    return frozenset(i for i, op in enumerate(region.body) if isinstance(op, TensorOp) and at_fault(op))

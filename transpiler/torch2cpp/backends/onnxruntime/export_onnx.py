@@ -38,8 +38,9 @@ def export_onnx(program: torch.export.ExportedProgram, weights: int) -> OnnxGrap
             assert made is not None
             proto: Any = made.model_proto
     except Exception as error:  # any failure of the exporter is a reason to take another backend
-        missing = frozenset(m.rsplit(".", 1)[0] for m in _NO_TRANSLATION.findall(_all_words(error)))
-        raise NotExportable(short_reason(error), missing) from error
+        missing = frozenset(_NO_TRANSLATION.findall(_all_words(error)))
+        reason = f"ONNX has no form of {', '.join(sorted(missing))}" if missing else short_reason(error)
+        raise NotExportable(reason, missing) from error
     inputs = list(proto.graph.input)
     own, lifted = inputs[: len(inputs) - weights], inputs[len(inputs) - weights :]
     del proto.graph.input[:]
