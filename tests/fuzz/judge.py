@@ -46,7 +46,7 @@ class Verdict:
 
 def judge(program: Generated, folder: Path) -> Verdict:
     """Runs a program every way; never raises for what the transpiler does."""
-    with _loaded(program, folder) as make, warnings.catch_warnings():
+    with loaded(program, folder) as make, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         # A module is called with one input after the other, so that its state counts.
         function = make()
@@ -100,7 +100,7 @@ def _crash(error: Exception) -> str:
 
 
 @contextmanager
-def _loaded(program: Generated, folder: Path) -> Iterator[Callable[[], Any]]:
+def loaded(program: Generated, folder: Path) -> Iterator[Callable[[], Any]]:
     """The program imported from a file; what is given makes its entry anew."""
     name = f"fuzz_program_{next(_serial)}"
     path = folder / f"{name}.py"
