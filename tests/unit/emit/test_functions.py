@@ -368,7 +368,7 @@ def test_records_unions_and_dicts():
         b,
         record,
         """
-        Output forward(const Tensor& x, bool flag)
+        ScoresNDict forward(const Tensor& x, bool flag)
         std::variant<int64_t, std::string> n;
         if (flag) {  // 2
           n = std::variant<int64_t, std::string>(std::in_place_index<0>, 1);  // 3

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, final
 
@@ -117,8 +118,20 @@ class CppTypes:
     def _record(self, name: str, kind: Literal["dict", "namedtuple", "object", "struct"],
                 fields: tuple[tuple[str, Type], ...]) -> Record:  # fmt: skip
         scope = Scope()
-        cpp = self._names.fresh(class_identifier(name) or "Record")
+        named = class_identifier(name) if kind != "dict" else dict_name([k for k, _ in fields])
+        cpp = self._names.fresh(named or "Record")
         return Record(cpp, "" if kind == "dict" else name, kind, tuple((k, scope.fresh(k), t) for k, t in fields))
+
+
+def dict_name(keys: Sequence[str]) -> str:
+    """The name of the struct for dicts with these keys: the first two say what it is.
+
+    >>> dict_name(["boxes", "class_scores", "labels"]), dict_name(["0", "1"]), dict_name([])
+    ('BoxesClassScoresDict', 'Key0Key1Dict', 'EmptyDict')
+    """
+    words = [re.sub(r"[^0-9A-Za-z]+", "_", key).strip("_") for key in keys[:2]]
+    parts = [class_identifier(f"key_{w}" if w[:1].isdigit() else w) for w in words if w]
+    return f"{''.join(parts) or 'Empty'}Dict"
 
 
 @final
