@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import libcst as cst
@@ -122,3 +124,41 @@ def _expand_star(
         text = _missing_text(f, left[few:], "positional")
         raise_if(cx, cx.host("eq", count, few), TypeError, lambda text=text: text)  # type: ignore[misc]
     return [*given, *(items.get(Static(i)) for i in range(len(left)))]
+
+
+@dataclass(frozen=True)
+class Generated:
+    """The parameters of a method that Python wrote: of a NamedTuple's `__new__`, a dataclass's `__init__`."""
+
+    name: str
+    #: The first one, `self` or `_cls`, included.
+    positional: tuple[str, ...]
+    keyword_only: tuple[str, ...]
+    #: Those that have a default.
+    defaults: frozenset[str]
+
+    @staticmethod
+    def of(name: str, method: Any) -> Generated:
+        """Those of a real method."""
+        params = inspect.signature(method).parameters.values()
+        only = tuple(p.name for p in params if p.kind is p.KEYWORD_ONLY)
+        optional = frozenset(p.name for p in params if p.default is not p.empty)
+        return Generated(name, tuple(p.name for p in params if p.name not in only), only, optional)
+
+    def bind(self, cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> dict[str, AbsVal]:
+        """What is given for each parameter but the first, by Python's rules."""
+        out = dict(zip(self.positional[1:], args))
+        for k, v in kwargs.items():
+            if k not in self.positional[1:] and k not in self.keyword_only:
+                cx.raise_(TypeError, f"{self.name}() got an unexpected keyword argument '{k}'")
+            if k in out:
+                cx.raise_(TypeError, f"{self.name}() got multiple values for argument '{k}'")
+            out[k] = v
+        if len(args) >= len(self.positional):
+            by_name = sum(k in kwargs for k in self.keyword_only)
+            _too_many(cx, self, list(self.positional), len(args) + 1, by_name)
+        missing = [n for n in self.positional[1:] if n not in out and n not in self.defaults]
+        _check_missing(cx, self, missing, "positional")
+        missing = [n for n in self.keyword_only if n not in out and n not in self.defaults]
+        _check_missing(cx, self, missing, "keyword-only")
+        return out

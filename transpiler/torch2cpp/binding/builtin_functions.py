@@ -359,6 +359,6 @@ def _sorted(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVa
 
 __all__ = [
     "builtin_conversions", "builtin_handler", "builtin_iterables", "builtin_iterators", "builtin_math",
-    "counter_methods", "dataclass_methods", "function_objects", "legacy_tensors", "messages", "numpy_functions", "numpy_makers",
-    "python_functions",
+    "counter_methods", "dataclass_methods", "function_objects", "legacy_tensors", "messages", "numpy_functions",
+    "numpy_makers", "python_functions",
 ]  # fmt: skip

@@ -172,7 +172,8 @@ def _copy(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
     t = operators.tensor_of(cx, o)
     if t is not None:
         return call_aten(cx, "clone", [t])
-    if is_scalar(o) or isinstance(o, Tup):
+    immutable = isinstance(o, Static) and isinstance(o.value, tuple | type(None) | frozenset | range)
+    if is_scalar(o) or immutable or isinstance(o, Tup):
         return args[0]
     if isinstance(o, ListObj) or (isinstance(o, Rt) and isinstance(o.type, ListType)):
         return _list(cx, args, {})

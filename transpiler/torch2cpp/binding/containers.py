@@ -100,9 +100,7 @@ def _converted(cx: Context, narrow: Rt, wide: ListType, site: Any) -> AbsVal:
 
     value = cx.host("list.new", type_=wide, label="list")
     out = run_time(cx, Rt(value, wide, example=narrow.example), site)
-    consume(
-        cx, narrow, lambda x: cx.effect("list.append", value, to_operand(cx, x, wide.elem)), (site, "converted")
-    )
+    consume(cx, narrow, lambda x: cx.effect("list.append", value, to_operand(cx, x, wide.elem)), (site, "converted"))
     return out
 
 
@@ -670,13 +668,41 @@ def _set_rt_list(cx: Context, ref: AbsVal, o: Rt, index: AbsVal, value: AbsVal) 
     site = site_of(cx, ref)
     bounds = slice_operands(cx, index)
     if bounds is not None:
-        other = as_list(cx, value)
-        cx.effect("list.set_slice", o.operand, *bounds, other.operand)
+        cx.effect("list.set_slice", o.operand, *bounds, _alike(cx, value, o, site))
         return
     widen_element(cx, site, o.type, value)
     if isinstance(index, Rt) and isinstance(index.type, OptionalType):
         index = held_or_raise(cx, index, TypeError, "list indices must be integers or slices, not NoneType")
     cx.effect("list.set", o.operand, operators.scalar_operand(cx, index), to_operand(cx, value, o.type.elem))
+
+
+def _alike(cx: Context, v: AbsVal, o: Rt, site: Any) -> Any:
+    """An iterable as a run-time list of just the type of another one, which is made at a site."""
+    from torch2cpp.binding.aten import elements
+    from torch2cpp.binding.comprehensions import consume
+    from torch2cpp.binding.list_methods import list_append
+
+    assert isinstance(o.type, ListType)
+    items = elements(cx, v)
+    if items is not None:
+        for item in items:
+            widen_element(cx, site, o.type, item)
+        return cx.host("list.new", *(to_operand(cx, e, o.type.elem) for e in items), type_=ListType(o.type.elem))
+    other = as_list(cx, v)
+    assert isinstance(other.type, ListType)
+    wide = common_type(cx, o.type.elem, other.type.elem)
+    if wide is None or (wide != o.type.elem and not learn_type(cx, site, ListType(wide, o.type.kind))):
+        cx.refuse("T2C110", f"a {other.type} does not fit the {o.type}", "use one list per type of element")
+    if wide != o.type.elem:
+        raise Restart
+    if other.type.elem != NEVER and same_layout(other.type.elem, o.type.elem):
+        return other.operand
+    place = (cx.site(None), "alike")
+    cx.facts.containers[place] = ListType(o.type.elem)
+    made = new_list(cx, [], place)
+    if other.type.elem != NEVER:
+        consume(cx, other, lambda x: list_append(cx, made, x), place)
+    return resolve(cx, made).operand
 
 
 def as_list(cx: Context, v: AbsVal) -> Rt:

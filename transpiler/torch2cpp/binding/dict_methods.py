@@ -130,20 +130,25 @@ def _pop(cx: Context, ref: AbsVal, args: Args, kwargs: Kwargs) -> AbsVal:
 
 
 def _popitem(cx: Context, ref: AbsVal, args: Args, kwargs: Kwargs) -> AbsVal:
-    arity(cx, "popitem", args, kwargs, 0, 0)
+    given = args[0] if args else kwargs.pop("last", Static(True))
+    arity(cx, "popitem", args, kwargs, 0, 1)
+    if not isinstance(given, Static):
+        cx.refuse("T2C238", "popitem() with a run-time argument", "write True or False")
+    newest = bool(given.value)
     o = resolve(cx, ref)
     if isinstance(o, DictObj):
         if not o.items:
             cx.raise_(KeyError, "'popitem(): dictionary is empty'")
         items = dict(o.items)
-        key, value = items.popitem()
+        key = list(items)[-1 if newest else 0]
+        value = items.pop(key)
         cx.write(ref.id, DictObj(items, o.site, o.factory))
         return Tup((Static(key), value))
     t = _dict_rt(o)
     empty = cx.host("eq", cx.host("dict.len", o.operand), 0, label="empty")
     raise_if(cx, empty, KeyError, lambda: "'popitem(): dictionary is empty'")
     keys = cx.host("dict.keys", o.operand, type_=ListType(t.key), label="keys")
-    last = cx.host("list.get", keys, -1, type_=t.key, label="last")
+    last = cx.host("list.get", keys, -1 if newest else 0, type_=t.key, label="last" if newest else "first")
     value = _value(cx, o, "dict.pop", last)
     return Tup((from_operand(cx, last, t.key), value))
 
@@ -211,10 +216,31 @@ def _copy(cx: Context, ref: AbsVal, args: Args, kwargs: Kwargs) -> AbsVal:
     return run_time(cx, Rt(value, o.type, example=o.example), site)
 
 
+def _move_to_end(cx: Context, ref: AbsVal, args: Args, kwargs: Kwargs) -> AbsVal:
+    """Of an OrderedDict."""
+    given = args[1] if len(args) > 1 else kwargs.pop("last", Static(True))
+    arity(cx, "move_to_end", args, kwargs, 1, 2)
+    o, key = resolve(cx, ref), _key(cx, args[0])
+    last = isinstance(given, Static) and bool(given.value)
+    if isinstance(o, DictObj) and isinstance(key, Static) and isinstance(given, Static):
+        if key.value not in o.items:
+            cx.raise_(KeyError, repr(key.value))
+        rest = {k: v for k, v in o.items.items() if k != key.value}
+        moved = {key.value: o.items[key.value]}
+        cx.write(ref.id, DictObj({**rest, **moved} if last else {**moved, **rest}, o.site, o.factory))
+        return NONE
+    if not last:
+        cx.refuse("T2C238", "move_to_end(last=False) of a run-time dict", "make a new dict")
+    value = _pop(cx, ref, [args[0]], {})
+    set_item(cx, ref, args[0], value)
+    return NONE
+
+
 READING_DICT: dict[str, Handler] = {"get": _get}
 DICT: dict[str, Handler] = {
     "get": _get, "keys": _view("keys"), "values": _view("values"), "items": _view("items"), "pop": _pop,
-    "popitem": _popitem, "setdefault": _setdefault, "update": _update, "clear": _clear, "copy": _copy,
+    "popitem": _popitem, "move_to_end": _move_to_end, "setdefault": _setdefault, "update": _update, "clear": _clear,
+    "copy": _copy,
 }  # fmt: skip
 
 

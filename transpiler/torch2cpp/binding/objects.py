@@ -9,6 +9,7 @@ import inspect
 import types
 from typing import Any
 
+from torch2cpp.binding.arguments import Generated
 from torch2cpp.binding.choices import distributes
 from torch2cpp.binding.context import Context, Restart, struct_name
 from torch2cpp.binding.control import branch
@@ -118,15 +119,9 @@ def _enum_member(cx: Context, cls: type[enum.Enum], args: list[AbsVal]) -> AbsVa
 def named_tuple(cx: Context, cls: Any, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
     """`cls(...)` of a NamedTuple class."""
     names = cls._fields
-    values = dict(zip(names, args))
-    for k, v in kwargs.items():
-        if k in values or k not in names:
-            cx.raise_(TypeError, f"{cls.__name__}.__new__() got an unexpected keyword argument '{k}'")
-        values[k] = v
+    values = Generated.of(f"{cls.__name__}.__new__", cls.__new__).bind(cx, args, kwargs)
     for n in names:
         if n not in values:
-            if n not in cls._field_defaults:
-                cx.raise_(TypeError, f"{cls.__name__}.__new__() missing 1 required positional argument: '{n}'")
             values[n] = Static(cls._field_defaults[n])
     return Tup(tuple(values[n] for n in names), cls, tuple(names))
 
@@ -134,24 +129,14 @@ def named_tuple(cx: Context, cls: Any, args: list[AbsVal], kwargs: dict[str, Abs
 def _dataclass_init(cx: Context, ref: Ref, cls: Any, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> None:
     from torch2cpp.binding.calls import call, call_method_if_any
 
-    fields = [f for f in dataclasses.fields(cls) if f.init]
-    if len(args) > len(fields):
-        cx.raise_(TypeError, f"{cls.__name__}.__init__() takes {len(fields) + 1} positional arguments but "
-                             f"{len(args) + 1} were given")  # fmt: skip
-    values = {f.name: a for f, a in zip(fields, args)}
-    for k, v in kwargs.items():
-        if k in values or k not in {f.name for f in fields}:
-            cx.raise_(TypeError, f"{cls.__name__}.__init__() got an unexpected keyword argument '{k}'")
-        values[k] = v
-    for f in dataclasses.fields(cls):
-        if f.name in values:
+    values = Generated.of(f"{cls.__qualname__}.__init__", cls.__init__).bind(cx, args, kwargs)
+    for f in cls.__dataclass_fields__.values():
+        if f.name in values or f._field_type is dataclasses._FIELD_CLASSVAR:  # type: ignore[attr-defined]
             continue
         if f.default is not dataclasses.MISSING:
             values[f.name] = Static(f.default)
         elif f.default_factory is not dataclasses.MISSING:
             values[f.name] = call(cx, Static(f.default_factory), [], {})
-        elif f.init:
-            cx.raise_(TypeError, f"{cls.__name__}.__init__() missing 1 required positional argument: '{f.name}'")
     ordered = {f.name: values[f.name] for f in dataclasses.fields(cls) if f.name in values}
     obj = cx.state.heap[ref.id]
     if isinstance(obj, RtObj):
@@ -161,7 +146,12 @@ def _dataclass_init(cx: Context, ref: Ref, cls: Any, args: list[AbsVal], kwargs:
             set_attribute(cx, ref, name, value)
     else:
         cx.write(ref.id, InstanceObj(cls, {**obj.fields, **ordered}, obj.site))
-    call_method_if_any(cx, ref, "__post_init__", [])
+    passed_on = [
+        values[f.name]
+        for f in cls.__dataclass_fields__.values()
+        if f._field_type is dataclasses._FIELD_INITVAR and f.name in values  # type: ignore[attr-defined]
+    ]
+    call_method_if_any(cx, ref, "__post_init__", passed_on)
 
 
 # Run-time structs --------------------------------------------------------------------------------

@@ -135,7 +135,6 @@ def run_context(cx: Context, call: GeneratorCall, inside: Callable[[AbsVal], Non
 def _drop(cx: Context, cell: Cell) -> None:
     """Nothing reads the cell: its stores go."""
 
-
     def clean(block: Block) -> None:
         block.ops[:] = [op for op in block.ops if not (isinstance(op, Store) and op.cell is cell)]
         for op in block.ops:

@@ -162,6 +162,8 @@ def _folded(op: HostOp) -> tuple[bool, Operand]:
     known = not any(isinstance(x, Value | WeightRef) for x in leaves(op.args))
     if not known or TABLE[op.name].effect not in ("pure", "raises") or not isinstance(op.result.type, ScalarType):
         return False, None
+    if op.result.type.of:
+        return False, None  # a member of an enum: a constant has no such type
     try:
         value = coerced(evaluate_host(op.name, op.args), op.result.type)
     except Exception:  # it raises when it runs, as in Python
