@@ -9,7 +9,7 @@ from pathlib import Path
 
 from meaning_cases import HEADER, METHOD, Case
 
-_MODEL = '''
+_MODEL = """
 
 class Merged(nn.Module):
     def __init__(self):
@@ -35,16 +35,14 @@ def inputs():
 
 ENTRIES = {entries!r}
 STATEFUL = True
-'''
+"""
 
 
 def merged(cases: Sequence[Case], path: Path) -> Path:
     """Writes a model file with one entry `case_NAME` per program; classes of each get names of their own."""
     texts = [_renamed(case) for case in cases]
     made = "\n".join(f"        self.m_{c.name} = M_{c.name}()" for c in cases)
-    methods = "\n\n".join(
-        f"    def case_{c.name}(self, x, n=3):\n        return self.m_{c.name}(x, n)" for c in cases
-    )
+    methods = "\n\n".join(f"    def case_{c.name}(self, x, n=3):\n        return self.m_{c.name}(x, n)" for c in cases)
     entries = [f"case_{c.name}" for c in cases]
     path.write_text(HEADER + "\n\n".join(texts) + _MODEL.format(made=made, methods=methods, entries=entries))
     return path

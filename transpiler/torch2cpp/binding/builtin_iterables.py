@@ -22,12 +22,13 @@ from torch2cpp.binding.values import (
     Iter,
     ListObj,
     RangeVal,
+    Ref,
     Rt,
     StarRest,
     Static,
     Tup,
 )
-from torch2cpp.hostir.types import ListType, TupleType
+from torch2cpp.hostir.types import DictType, ListType, SetType, TupleType
 
 # Iterables ---------------------------------------------------------------------------------------
 
@@ -147,21 +148,44 @@ def _deepcopy(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> Abs
     """Copies what is inside too; an object that appears twice is refused rather than copied twice."""
     from torch2cpp.binding.comprehensions import consume
     from torch2cpp.binding.container_methods import list_append
-    from torch2cpp.binding.containers import new_dict, new_list
+    from torch2cpp.binding.containers import new_dict, new_list, set_item
+    from torch2cpp.binding.dict_views import view
+    from torch2cpp.binding.iteration import unpack
 
     o = resolve(cx, args[0])
     site = cx.site(None)
+    inside = list(o.elems) if isinstance(o, Tup | ListObj) else list(o.items.values()) if isinstance(o, DictObj) else []
+    refs = [e for e in inside if isinstance(e, Ref)]
+    if len(set(refs)) < len(refs):
+        cx.refuse("T2C200", "deepcopy of a container that holds one object twice", "copy the parts one by one")
+
+    def inner(x: AbsVal, i: object) -> AbsVal:
+        with cx.at(("deepcopy", i)):
+            return _deepcopy(cx, [x], {})
+
     if isinstance(o, Tup):
-        return Tup(tuple(_deepcopy(cx, [e], {}) for e in o.elems), o.cls, o.names)
+        return Tup(tuple(inner(e, i) for i, e in enumerate(o.elems)), o.cls, o.names)
     if isinstance(o, ListObj):
-        return new_list(cx, [_deepcopy(cx, [e], {}) for e in o.elems], site, o.kind)
+        return new_list(cx, [inner(e, i) for i, e in enumerate(o.elems)], site, o.kind)
     if isinstance(o, DictObj):
-        return new_dict(cx, [(Static(k), _deepcopy(cx, [v], {})) for k, v in o.items.items()], site, o.factory)
-    if isinstance(o, Rt) and isinstance(o.type, ListType):
-        out = new_list(cx, [], site)
-        consume(cx, args[0], lambda x: list_append(cx, out, _deepcopy(cx, [x], {})), site)
+        return new_dict(cx, [(Static(k), inner(v, k)) for k, v in o.items.items()], site, o.factory)
+    if isinstance(o, Rt) and isinstance(o.type, ListType) and o.type.kind != "tuple":
+        out = new_list(cx, [], site, o.type.kind)
+        consume(cx, args[0], lambda x: list_append(cx, out, inner(x, "item")), site)
         return out
-    if isinstance(o, Static | Host) or operators.tensor_of(cx, o) is not None:
+    if isinstance(o, Rt) and isinstance(o.type, DictType) and o.type.kind == "dict":
+        made = new_dict(cx, [], site)
+
+        def put(pair: AbsVal) -> None:
+            k, v = unpack(cx, pair, 2, None)
+            set_item(cx, made, k, inner(v, "value"))
+
+        consume(cx, view(args[0], "items"), put, site)
+        return made
+    t = operators.tensor_of(cx, o)
+    if t is not None:
+        return call_aten(cx, "clone", [t])
+    if isinstance(o, Static | Host):
         return _copy(cx, args, {})
     cx.refuse("T2C200", f"deepcopy of {describe(cx, args[0])}", "copy lists, dicts or tensors")
 
@@ -171,14 +195,20 @@ def _copy(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
     o = resolve(cx, args[0])
     t = operators.tensor_of(cx, o)
     if t is not None:
-        return call_aten(cx, "clone", [t])
+        return call_aten(cx, "alias", [t])  # another tensor on the same storage
     immutable = isinstance(o, Static) and isinstance(o.value, tuple | type(None) | frozenset | range)
     if is_scalar(o) or immutable or isinstance(o, Tup):
         return args[0]
-    if isinstance(o, ListObj) or (isinstance(o, Rt) and isinstance(o.type, ListType)):
-        return _list(cx, args, {})
-    if isinstance(o, DictObj):
-        return _dict(cx, args, {})
+    if isinstance(o, Rt) and isinstance(o.type, ListType) and o.type.kind == "tuple":
+        return args[0]
+    if isinstance(o, ListObj | DictObj) or (isinstance(o, Rt) and isinstance(o.type, ListType | DictType | SetType)):
+        from torch2cpp.binding.container_methods import method
+
+        own = method(cx, args[0], "copy")
+        if own is not None:
+            return own.call(cx, [], {})
+    if isinstance(o, Static) and type(o.value) in (list, dict):
+        return (_list if isinstance(o.value, list) else _dict)(cx, args, {})
     cx.refuse("T2C200", f"copy of {describe(cx, args[0])}", "copy lists, dicts or tensors")
 
 
