@@ -452,6 +452,9 @@ def truth(cx: Context, v: AbsVal) -> Static | Host:
         case Array():
             from torch2cpp.binding.numpy_arrays import item
 
+            if all(d == 1 for d in obj.tensor.meta.dims):
+                # numpy takes the truth of an array of one element, whatever its rank.
+                return cx.scalar("tensor.truth", obj.tensor.operand, label="truth")
             return truth(cx, item(cx, obj))  # type: ignore[no-any-return]
     t = tensor_of(cx, obj)
     if t is not None:
