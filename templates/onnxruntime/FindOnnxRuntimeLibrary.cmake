@@ -18,6 +18,9 @@ if(NOT ONNXRUNTIME_LIBRARY)
   if(_found)
     # Python's package has no file of the name that programs ask the loader for.
     list(GET _found 0 _found)
+    # Installed beside the program, since the folder of this build may go away.
+    set(OnnxRuntimeLibrary_BUNDLED ${_found} CACHE INTERNAL "")
+    set(OnnxRuntimeLibrary_BUNDLED_AS libonnxruntime.so.1 CACHE INTERNAL "")
     file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/onnxruntime)
     file(CREATE_LINK ${_found} ${CMAKE_BINARY_DIR}/onnxruntime/libonnxruntime.so.1 SYMBOLIC)
     set(ONNXRUNTIME_LIBRARY ${CMAKE_BINARY_DIR}/onnxruntime/libonnxruntime.so.1 CACHE FILEPATH "ONNX Runtime" FORCE)

@@ -46,6 +46,8 @@ class Options:
         parts = [f"backend {self.backend}", f"target {self.target}"]
         if self.entries != ("forward",):
             parts.append(f"entries {', '.join(self.entries)}")
+        if self.threads is not None:
+            parts.append(f"{self.threads} thread{'s' if self.threads > 1 else ''}")
         if self.pin:
             parts.append("pinned " + ", ".join(f"{k}={v!r}" for k, v in self.pin.items()))
         if self.passes != ALL:
