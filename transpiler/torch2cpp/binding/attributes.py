@@ -270,9 +270,14 @@ def _super_attribute(cx: Context, o: Iter, name: str) -> AbsVal:
         from torch2cpp.binding.tensor_methods import aten_method
 
         return Native(name, lambda c, a, k: aten_method(c, name, obj, a, k))
-    cls = obj.cls if isinstance(obj, InstanceObj) else obj.value if isinstance(getattr(obj, "value", None), type) else (
-        type(obj.value)
-    )  # fmt: skip
+    if isinstance(obj, Static) and isinstance(obj.value, type):
+        cls = obj.value
+    else:
+        from torch2cpp.binding.objects import python_class
+
+        of_class = python_class(cx, first)
+        assert of_class is not None
+        cls = of_class
     mro = cls.__mro__
     for base in mro[mro.index(o.extra) + 1 :]:
         if name in base.__dict__:
@@ -287,7 +292,7 @@ def _super_attribute(cx: Context, o: Iter, name: str) -> AbsVal:
                 case types.FunctionType():
                     return Bound(Static(member), first)
             if name == "__init__":
-                is_exception = isinstance(cls, type) and issubclass(cls, BaseException)
+                is_exception = issubclass(cls, BaseException)
                 return base_init(first) if is_exception else Native("__init__", lambda c, a, k: Static(None))
             return Static(member)
     raise Missing(f"'super' object has no attribute '{name}'")

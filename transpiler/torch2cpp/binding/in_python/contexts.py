@@ -18,7 +18,7 @@ def managed(manager):
 
 def suppress(*exceptions):
     """`contextlib.suppress`"""
-    try:
+    try:  # noqa: SIM105
         yield
     except exceptions:
         pass

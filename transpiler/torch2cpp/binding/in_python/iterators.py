@@ -34,7 +34,7 @@ def islice_to(iterable, stop):
         taken = 0
         for item in iterable:
             yield item
-            taken += 1
+            taken += 1  # noqa: SIM113
             if taken >= stop:
                 break
 
