@@ -43,7 +43,7 @@ from torch2cpp.hostir.ops import (
     results,
 )
 from torch2cpp.hostir.program import Function
-from torch2cpp.hostir.types import ListType, NoneType, OptionalType, ScalarType, TupleType, Type, UnionType
+from torch2cpp.hostir.types import ListType, NoneType, OptionalType, ScalarType, TensorType, TupleType, Type, UnionType
 from torch2cpp.spans import Span
 
 
@@ -243,7 +243,9 @@ class Statements:
                 continue
             place = f"{holder}.{field_name}"
             if not new:
-                nodes.append(Line(f"{variable.name} = {place};"))
+                # Nobody reads this field again: the variable takes the tensor over.
+                moved = f"std::move({place})" if isinstance(value.type, TensorType | ListType) else place
+                nodes.append(Line(f"{variable.name} = {moved};"))
             elif variable.is_constant:
                 self.places[value] = place
             else:

@@ -331,14 +331,18 @@ class _Builder:
         """What stands after the loop, over its results, and what takes collected values out of their lists."""
         run, taken = self.plan.run, list[Op]()
         after = self.ops[run.start + run.period * run.count :]
-        needed = {v for op in after for inner in _with_inner(op) for v in values_in(operands(inner))}
+        #: Where each value is read first.
+        needed: dict[Value, Span] = {}
+        for inner in (inner for op in after for inner in _with_inner(op)):
+            for value in values_in(operands(inner)):
+                needed.setdefault(value, inner.span)
         rewriter = Rewriter()
         for n, iteration in enumerate(self.plan.iterations):
             for position, holder in lists.items():
                 old = iteration.defined[position]
                 if old in needed:
                     new = self.value(old.type, old.name)
-                    taken.append(HostOp(new, "list.get", (holder, n), self.span))
+                    taken.append(HostOp(new, "list.get", (holder, n), needed[old]))
                     rewriter.known[old] = new
         for carried, result in zip(self.plan.carried, results, strict=True):
             if carried.position not in lists:
