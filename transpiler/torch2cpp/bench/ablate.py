@@ -18,7 +18,7 @@ from torch2cpp.project import Project
 def without_each_pass(
     project: Project, calls: Calls, writes: bool, resets: bool, effort: Effort, step: Callable[[str], None]
 ) -> dict[str, list[float]]:
-    """Pass -> median microseconds per input without it.
+    """Pass -> median microseconds per input without it; `torch2cpp` -> those of the whole program, in the same turns.
 
     A program that comes out the same without a pass is not built: its times are those of the whole.
     """

@@ -35,11 +35,17 @@ def slot_names(region: Region) -> dict[str, str]:
     return {weight.name: f"w{i}" for i, weight in enumerate(region.weights())}
 
 
-def as_graph(region: Region, weights: Mapping[str, torch.Tensor], lifted: bool = False) -> fx.GraphModule:
+def as_graph(
+    region: Region,
+    weights: Mapping[str, torch.Tensor],
+    lifted: bool = False,
+    functions: Mapping[Any, Callable[..., Any]] | None = None,
+) -> fx.GraphModule:
     """The region as a graph module: parameters become placeholders, weights become buffers `w0`, `w1`, ...
 
-    With `lifted` the weights are placeholders too, after the parameters. It returns a tuple with one item
-    per result. Raises KeyError for a host operation that a graph cannot hold; the message is its name.
+    With `lifted` the weights are placeholders too, after the parameters. `functions` stand for operators. It
+    returns a tuple with one item per result. Raises KeyError for a host operation that a graph cannot hold; the
+    message is its name.
     """
     slots = slot_names(region)
     root = torch.nn.Module()
@@ -61,7 +67,8 @@ def as_graph(region: Region, weights: Mapping[str, torch.Tensor], lifted: bool =
             if op.result is not None:
                 env[op.result] = node
             continue
-        node = graph.call_function(op.overload, map_leaves(op.args, leaf), map_leaves(op.kwargs, leaf))
+        called = (functions or {}).get(op.overload, op.overload)
+        node = graph.call_function(called, map_leaves(op.args, leaf), map_leaves(op.kwargs, leaf))
         _define(graph, env, op, node)
     graph.output(tuple(leaf(r) for r in region.results))
     return fx.GraphModule(root, graph, class_name="".join(c for c in region.name if c.isalnum()) or "Region")

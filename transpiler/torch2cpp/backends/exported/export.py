@@ -12,6 +12,7 @@ from typing import Any, final
 
 import torch
 
+from torch2cpp.backends.exported.fused_operators import UNFUSED
 from torch2cpp.hostir.ops import HostOp
 from torch2cpp.hostir.program import Region
 from torch2cpp.hostir.types import TensorType
@@ -79,14 +80,15 @@ def export(
 ) -> torch.export.ExportedProgram:
     """Exports with `Dim.DYNAMIC`, which refuses where `Dim.AUTO` would bake a size in. Raises NotExportable.
 
-    With `lifted` the weights are inputs after the parameters, so that nothing is computed from their values.
+    With `lifted` the weights are inputs after the parameters, so that nothing is computed from their values,
+    and operators of ATen's own that no other runtime has are taken apart.
     """
     for op in region.body:
         if isinstance(op, HostOp) and op.name not in GRAPH_OPS:
             raise NotExportable(f"host operation {op.name} inside the region")
     # Weights come contiguous from the file, whatever they were in Python.
     held = {w.name: weights[w.name].detach().contiguous() for w in region.weights()}
-    graph = as_graph(region, held, lifted)
+    graph = as_graph(region, held, lifted, UNFUSED if lifted else None)
     shapes: tuple[dict[int, Any], ...] = tuple(
         {dim: torch.export.Dim.DYNAMIC for dim, size in enumerate(p.type.dims) if size is None}
         for p in region.params
