@@ -13,6 +13,7 @@ from torch2cpp.bench.rivals import Calls
 from torch2cpp.passes.order import ALL
 from torch2cpp.pipeline import transpile
 from torch2cpp.project import Project
+from torch2cpp.regions.share import structural_key
 
 
 def without_each_pass(
@@ -32,20 +33,22 @@ def without_each_pass(
         out = options.out.parent / f"{options.out.name}_without_{name}"
         changed = replace(options, passes=frozenset(options.passes) - {name}, out=out, dump_dir=None)
         other = Project(project.model, transpile(copy.deepcopy(project.model), examples, changed))
-        if _host_program(other) == _host_program(project):
+        if _programs(other) == _programs(project):
             same.append(name)
             continue
         other.build(runner=False)
         rivals.append(Emitted(name, other, calls, writes))
     step("measure")
     times = measure(rivals, len(calls), resets, options.stateful, effort)
-    return {name: times[name] for name in times if name != OURS} | dict.fromkeys(same, times[OURS])
+    return times | dict.fromkeys(same, times[OURS])
 
 
-def _host_program(project: Project) -> Sequence[str]:
+def _programs(project: Project) -> Sequence[str]:
+    """The host program's text and the regions' structures; which backend compiles them is another matter."""
     folder = project.folder / "src"
     # The first lines say how it was made.
-    return [
+    host = [
         "\n".join(line for line in (folder / name).read_text().splitlines() if not line.startswith("//"))
         for name in (f"{project.name}.cpp", "regions.cpp")
     ]
+    return host + [structural_key(region) for region in project.transpiled.program.regions.values()]
