@@ -7,7 +7,8 @@ import pytest
 from cpp_batch import Batch, assert_matches, build_batch
 from model_files import ROOT, load_model_file
 
-MODELS = ("transformers_greedy", "transformers_greedy_cache", "transformers_batch_cache")
+MODELS = ("transformers_greedy", "transformers_greedy_cache", "transformers_batch_cache", "transformers_llama_cache",
+          "transformers_bert_exit")  # fmt: skip
 
 
 @pytest.fixture(scope="module", params=["aten", "aotinductor"])

@@ -112,6 +112,8 @@ def _call_library(cx: Context, value: Any, args: list[AbsVal], kwargs: dict[str,
     except Refused as refused:
         name = getattr(value, "__qualname__", type(value).__name__)
         first, *rest = refused.diagnostics
+        if "as a whole" in first.message:
+            raise
         message = f"{first.message}; {name} cannot be taken as a whole either: {why_not}"
         raise Refused([dataclasses.replace(first, message=message), *rest]) from refused
 

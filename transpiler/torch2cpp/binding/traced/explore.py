@@ -21,7 +21,7 @@ from torch2cpp.binding.convert import resolve
 from torch2cpp.binding.traced.effects import Snapshot
 from torch2cpp.binding.traced.objects import library_class, object_key, with_content
 from torch2cpp.binding.traced.outcome import Outcome, commit, outcome_of, signature
-from torch2cpp.binding.traced.record import Split, Step, Stopped
+from torch2cpp.binding.traced.record import NeverTaken, Split, Step, Stopped
 from torch2cpp.binding.traced.sampling import Samples
 from torch2cpp.binding.traced.stand_ins import Untraceable
 from torch2cpp.binding.traced.templates import Node, fill
@@ -219,6 +219,10 @@ def _explore(cx: Context, job: Job, steps: list[Step], depth: int, alike: dict[i
         return branch(cx, condition, lambda: way(True), lambda: way(False), job.name, cx.span)
     except Stopped as stopped:
         raise stopped.inner from None
+    except NeverTaken:
+        if depth == 0:
+            raise Untraceable("no sample sizes lead through it") from None
+        cx.raise_(RuntimeError, f"{job.name}: sizes that it was not recorded for")
     except Exception as error:
         if depth == 0 or not _raised_on_purpose(error):
             raise Untraceable(f"it raises {type(error).__name__}: {error}") from error
@@ -227,7 +231,7 @@ def _explore(cx: Context, job: Job, steps: list[Step], depth: int, alike: dict[i
         again = Tracer(cx, steps, samples, world, recording=False)
         try:
             other = _run(job, again)
-        except (Split, Stopped, Exception) as error:
+        except (Split, Stopped, NeverTaken, Exception) as error:
             raise Untraceable(f"with other sizes it gives {type(error).__name__}: {error}") from error
         if signature(other) != signature(out):
             raise Untraceable("its result holds a size of run time as a constant, or differs from run to run")

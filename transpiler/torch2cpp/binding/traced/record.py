@@ -31,6 +31,10 @@ class Split(BaseException):
         self.condition = condition
 
 
+class NeverTaken(BaseException):
+    """No sizes that were tried lead along this path."""
+
+
 class Stopped(BaseException):
     """Carries an exception of the binding itself through library code that catches `Exception`."""
 

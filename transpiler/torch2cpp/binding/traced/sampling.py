@@ -9,7 +9,7 @@ Where all of them answer alike, so does every size.
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, final
 
 import torch
@@ -20,11 +20,20 @@ from torch2cpp.hostir.interpret import evaluate_host
 from torch2cpp.hostir.ops import HostOp, TensorOp, Value, WeightRef, leaves, map_leaves
 
 #: Draws of sizes at most, and how many of them must lead along the path for an answer.
-DRAWS = 400
+DRAWS = 2000
+MORE = 400
 ENOUGH = 12
 #: Host operations that need no more of a tensor than its sizes.
 _OF_SIZES = ("tensor.size", "tensor.numel")
 SIZES = (0, 1, 2, 3, 4, 5, 7, 8, 12, 16, 33, 64)
+
+
+#: A drawn value for each size or number that varies.
+Sizes = dict[int, int]
+
+
+class NoSizes(Exception):
+    """No sizes lead along the path."""
 
 
 class _Unknown(Exception):
@@ -42,56 +51,85 @@ class Samples:
         self._rng = random.Random(0)
         self._constants: set[int] = set()
         self._drawn = 0
-        self._live: list[dict[Value, Any]] = []
+        #: Sizes with the values that follow from them.
+        self._live: list[tuple[Sizes, dict[Value, Any]]] = []
         self._done = 0
 
     def settled(self, steps: Sequence[Step], condition: Value) -> bool | None:
-        """What the condition is for all draws; None where that differs, is unknown, or too few follow the path."""
+        """What the condition is for all draws; None where that differs or is unknown.
+
+        Few draws are enough where many were tried: a path that says `n == 1` leaves little to vary. Raises
+        NoSizes where none of very many leads along the path.
+        """
         fresh = steps[self._done :]
-        self._live = [env for env in self._live if _advance(env, fresh)]
+        self._live = [(sizes, env) for sizes, env in self._live if _advance(env, fresh)]
         self._done = len(steps)
         found = {n for s in fresh for op in s.ops if isinstance(op, HostOp) for n in leaves(op.args) if type(n) is int}
         if found - self._constants:
             self._constants |= {n for n in found if abs(n) < 1 << 20}
             self._drawn = 0  # sizes around the new constants are needed too
-        pool = sorted({*SIZES, *(m for n in self._constants for m in (n - 1, n, n + 1) if m >= 0)})
         want = ENOUGH + 4 * len(self._constants)
-        fresh_draws = 0
-        while self._drawn < DRAWS and fresh_draws < want:
+        new = 0
+        if len(self._live) < ENOUGH:
+            self._drawn = min(self._drawn, DRAWS - MORE)
+        while self._drawn < DRAWS and new < want:
             self._drawn += 1
-            env = _draw(self._inputs, pool, self._rng, self._alike)
+            sizes = self._draw()
+            env = self._values(sizes)
             if _advance(env, steps):
-                self._live.append(env)
-                fresh_draws += 1
-        self._drawn = DRAWS
-        answers = {env.get(condition) for env in self._live}
-        if len(self._live) < ENOUGH or len(answers) != 1:
+                self._live.append((sizes, env))
+                new += 1
+        if len(self._live) >= ENOUGH:
+            self._drawn = DRAWS
+        if not self._live and any(s.condition is not None for s in steps):
+            raise NoSizes
+        answers = {env.get(condition) for _, env in self._live}
+        if len(answers) != 1:
             return None
         (answer,) = answers
         return answer if isinstance(answer, bool) else None
 
+    def _size(self) -> int:
+        """A size: one of the usual ones, or one around a constant that the code compares with."""
+        around = [m for n in sorted(self._constants) for m in (n - 1, n, n + 1) if m >= 0]
+        return self._rng.choice(around if around and self._rng.random() < 0.5 else SIZES)
 
-def _draw(
-    inputs: Sequence[Tensor | Host], pool: list[int], rng: random.Random, alike: Mapping[int, int]
-) -> dict[Value, Any]:
-    """Sizes for the inputs: dimensions that agree in the samples agree half of the time."""
-    by_dim: dict[int, int] = {}
-    by_hints: dict[tuple[int, ...], int] = {}
-    together = rng.random() < 0.5
+    def _draw(self) -> Sizes:
+        """Sizes drawn anew, or those of a draw that leads along the path with some of them changed."""
+        if self._live and self._rng.random() < 0.7:
+            sizes = dict(self._rng.choice(self._live)[0])
+            if sizes:
+                chosen = self._rng.choice(list(sizes))
+                old, size, all_equal = sizes[chosen], self._size(), self._rng.random() < 0.5
+                sizes.update({k: size for k, n in sizes.items() if k == chosen or (all_equal and n == old)})
+            return sizes
+        by_hints: dict[Any, int] = {}
+        together = self._rng.random() < 0.5
+        sizes = {}
+        for key, hints in self._varying():
+            if key not in sizes:
+                sizes[key] = by_hints.setdefault(hints, self._size()) if together else self._size()
+        return sizes
 
-    def size(d: int | Sym) -> int:
-        if isinstance(d, int):
-            return d
-        drawn = by_hints.setdefault(d.hints, rng.choice(pool)) if together else rng.choice(pool)
-        return by_dim.setdefault(alike.get(id(d), id(d)), drawn)
+    def _varying(self) -> Iterator[tuple[int, Any]]:
+        """Every size and number that varies, with its values in the sample worlds."""
+        for x in self._inputs:
+            if isinstance(x, Host):
+                if x.type.kind == "int":
+                    yield id(x), None
+                continue
+            yield from ((self._alike.get(id(d), id(d)), d.hints) for d in x.meta.dims if isinstance(d, Sym))
 
-    env: dict[Value, Any] = {}
-    for x in inputs:
-        if isinstance(x, Tensor) and isinstance(x.operand, Value):
-            env[x.operand] = torch.empty([size(d) for d in x.meta.dims], dtype=x.meta.dtype, device="meta")
-        elif isinstance(x, Host) and x.type.kind == "int":
-            env[x.operand] = rng.choice(pool)
-    return env
+    def _values(self, sizes: Sizes) -> dict[Value, Any]:
+        env: dict[Value, Any] = {}
+        for x in self._inputs:
+            if isinstance(x, Host):
+                if x.type.kind == "int":
+                    env[x.operand] = sizes[id(x)]
+            elif isinstance(x.operand, Value):
+                shape = [d if isinstance(d, int) else sizes[self._alike.get(id(d), id(d))] for d in x.meta.dims]
+                env[x.operand] = torch.empty(shape, dtype=x.meta.dtype, device="meta")
+        return env
 
 
 def _advance(env: dict[Value, Any], steps: Sequence[Step]) -> bool:

@@ -17,8 +17,8 @@ from torch2cpp.binding.context import Context, Restart, Terminated
 from torch2cpp.binding.convert import describe, resolve
 from torch2cpp.binding.meta import DEFAULT_HINTS, distinct, size_in
 from torch2cpp.binding.traced.objects import object_key
-from torch2cpp.binding.traced.record import Split, Step, Stopped
-from torch2cpp.binding.traced.sampling import Samples
+from torch2cpp.binding.traced.record import NeverTaken, Split, Step, Stopped
+from torch2cpp.binding.traced.sampling import NoSizes, Samples
 from torch2cpp.binding.traced.stand_ins import TracedFloat, TracedInt, TracedTensor, Untraceable
 from torch2cpp.binding.values import (
     AbsVal,
@@ -114,7 +114,10 @@ class Tracer:
         if not self._recording:
             raise Untraceable("it takes a size of run time for a constant")
         with _own_work():
-            known = self.samples.settled(self.steps, cond.operand)
+            try:
+                known = self.samples.settled(self.steps, cond.operand)
+            except NoSizes:
+                raise NeverTaken from None
         if known is None:
             raise Split(cond.operand)
         self.steps.append(Step("decision", known, (), cond.operand))
