@@ -99,6 +99,9 @@ class Package:
     #: Compiler and linker options that do the same for the region checker, which is built without CMake.
     compile_options: tuple[str, ...] = ()
     link_options: tuple[str, ...] = ()
+    #: For the project's README: what it is called, and the CMake option that says where it is.
+    title: str = ""
+    option: str = ""
 
 
 @final

@@ -78,7 +78,7 @@ def assemble(program: Program, compiled: CompiledRegions, **about: Any) -> Proje
         cells=tuple(cells),
         units=tuple(UnitView(u.path, u.flags, u.definitions) for u in compiled.units),
         link=tuple(sorted(compiled.link)),
-        packages=tuple(PackageView(p.name, p.target) for p in compiled.packages),
+        packages=tuple(PackageView(p.name, p.target, p.title or p.name, p.option) for p in compiled.packages),
         stateful=bool(cells),
         state_methods=layout.state_methods,
         backends=tuple(sorted({r.chosen for r in compiled.reports})),

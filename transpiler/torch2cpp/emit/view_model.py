@@ -169,6 +169,8 @@ class PackageView:
 
     name: str
     target: str
+    title: str
+    option: str
 
 
 @final

@@ -23,7 +23,11 @@ def package(cache: Path) -> Package:
         link.unlink(missing_ok=True)
         link.symlink_to(library)
     return Package(
-        "OnnxRuntimeLibrary", "onnxruntime_library::onnxruntime", link_options=(str(link), f"-Wl,-rpath,{folder}")
+        "OnnxRuntimeLibrary",
+        "onnxruntime_library::onnxruntime",
+        link_options=(str(link), f"-Wl,-rpath,{folder}"),
+        title="ONNX Runtime",
+        option="ONNXRUNTIME_ROOT",
     )
 
 

@@ -22,6 +22,8 @@ def package() -> Package:
         "openvino_runtime::openvino",
         ("-isystem", str(folder / "include")),
         (str(library), f"-Wl,-rpath,{library.parent}"),
+        title="OpenVINO",
+        option="OpenVINO_DIR",
     )
 
 
