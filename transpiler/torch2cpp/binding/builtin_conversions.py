@@ -8,7 +8,7 @@ from torch2cpp.binding import operators
 from torch2cpp.binding.builtin_table import TABLE, Handler, all_static, builtin, static_first, tensor_or_item
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.convert import describe, is_scalar, resolve
-from torch2cpp.binding.dict_views import snapshot
+from torch2cpp.binding.dict_views import snapshot, unordered
 from torch2cpp.binding.values import (
     AbsVal,
     DictObj,
@@ -17,7 +17,7 @@ from torch2cpp.binding.values import (
     Static,
     Tup,
 )
-from torch2cpp.hostir.types import FLOAT, INT, STR, DictType, ListType
+from torch2cpp.hostir.types import FLOAT, INT, STR, DictType, ListType, SetType
 
 # Conversions -------------------------------------------------------------------------------------
 
@@ -99,6 +99,8 @@ def _list(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
         return Static(list(args[0].value))  # type: ignore[call-overload]
     args = [snapshot(cx, args[0])]
     o = resolve(cx, args[0])
+    if isinstance(o, Rt) and isinstance(o.type, SetType):
+        return unordered(cx, o)
     if isinstance(o, Rt) and isinstance(o.type, ListType):
         from torch2cpp.binding.containers import fresh_rt
 
@@ -114,6 +116,9 @@ def _tuple(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal
     if not args:
         return Static(())
     source = snapshot(cx, args[0])
+    o = resolve(cx, source)
+    if isinstance(o, Rt) and isinstance(o.type, SetType):
+        return unordered(cx, o)
     items = known_items(cx, source)
     if items is None:
         return _run_time_tuple(cx, source)

@@ -63,7 +63,7 @@ def builtin_handler(value: Any) -> Handler | None:
 def _len(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
     o = resolve(cx, args[0])
     o = resolve(cx, operators.unwrap(cx, o, "object of type 'NoneType' has no len()"))
-    if is_view(o):
+    if is_view(o) or (isinstance(o, Iter) and o.kind == "unordered"):
         return _len(cx, [o.parts[0]], {})
     t = o.tensor if isinstance(o, Array) else operators.tensor_of(cx, o)
     if t is not None:

@@ -29,7 +29,7 @@ def contains(cx: Context, obj: AbsVal, item: AbsVal) -> AbsVal:
     o = resolve(cx, obj)
     if is_view(o, "keys"):
         return contains(cx, o.parts[0], item)
-    o = obj = snapshot(cx, o) if is_view(o) else obj
+    o = obj = snapshot(cx, o, any_order=True) if isinstance(o, Iter) else obj
     o = resolve(cx, o)
     if isinstance(o, Static) and isinstance(item, Static) and not isinstance(o.value, torch.Tensor):
         return operators.static_call(cx, lambda x, y: y in x, o.value, item.value)

@@ -298,7 +298,7 @@ def members_in_order(cx: Context, v: AbsVal) -> AbsVal:
     """An iterable whose order does not matter: run-time sets are walked in sorted order."""
     o = resolve(cx, v)
     if isinstance(o, Iter):
-        return snapshot(cx, o)
+        return snapshot(cx, o, any_order=True)
     if isinstance(o, Rt) and isinstance(o.type, SetType):
         listed = cx.host("set.sorted", o.operand, label="members")
         return Rt(listed, listed.type, example=o.example)

@@ -17,13 +17,24 @@ def view(ref: AbsVal, kind: str) -> Iter:
     return Iter("dict_view", (ref,), kind)
 
 
+def unordered(cx: Context, o: Rt) -> Iter:
+    """`list(s)` of a set: a list whose order is not defined, for uses to which it does not matter."""
+    members = cx.host("set.sorted", o.operand, label="members")
+    return Iter("unordered", (Rt(members, members.type, example=o.example),))
+
+
 def is_view(v: AbsVal, *kinds: str) -> bool:
     """Whether a value is a view of a dict, of one of these kinds if any are given."""
     return isinstance(v, Iter) and v.kind == "dict_view" and (not kinds or v.extra in kinds)
 
 
-def snapshot(cx: Context, v: AbsVal) -> AbsVal:
-    """What a view shows now, as a list that nobody changes; any other value is itself."""
+def snapshot(cx: Context, v: AbsVal, any_order: bool = False) -> AbsVal:
+    """What a view shows now, as a list that nobody changes; any other value is itself.
+
+    With `any_order`, the order does not matter: then a list of a set's members will do in any order.
+    """
+    if isinstance(v, Iter) and v.kind == "unordered" and any_order:
+        return v.parts[0]
     if not is_view(v):
         return v
     (ref,), kind = v.parts, v.extra

@@ -256,6 +256,8 @@ def _iter_items(cx: Context, o: Iter) -> Items:
     if o.kind in _ONE_SHOT and not cx.peeking:
         take(cx, o)
     match o.kind:
+        case "unordered":
+            cx.refuse("T2C165", "iteration over a set, whose order is not defined", "iterate over sorted(the set)")
         case "list":
             return _known(list(o.parts))
         case "enumerate":

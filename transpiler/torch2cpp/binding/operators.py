@@ -21,7 +21,9 @@ from torch2cpp.binding.values import (
     DictObj,
     Host,
     InstanceObj,
+    Iter,
     ListObj,
+    RangeVal,
     Rt,
     Static,
     Tensor,
@@ -449,6 +451,12 @@ def truth(cx: Context, v: AbsVal) -> Static | Host:
             return Static(bool(obj.items))
         case Rt():
             return _rt_truth(cx, obj)
+        case Iter() if obj.kind in ("list", "dict_view", "unordered"):
+            return truth(cx, obj.parts[0]) if obj.kind != "list" else Static(bool(obj.parts))  # type: ignore[no-any-return]
+        case RangeVal():
+            from torch2cpp.binding.iteration import items_of
+
+            return truth(cx, compare(cx, ">", items_of(cx, obj).count, Static(0)))  # type: ignore[no-any-return]
         case Array():
             from torch2cpp.binding.numpy_arrays import item
 

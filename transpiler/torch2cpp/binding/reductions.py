@@ -35,7 +35,12 @@ def reduce_items(
     start: AbsVal = _ZERO,
 ) -> AbsVal:
     """`sum(iterable, start)`, `min(iterable, key=, default=)`, `max`, `any` or `all`, by name."""
-    iterable = snapshot(cx, iterable)
+    o = iterable
+    listed = isinstance(o, Iter) and o.kind == "unordered" and isinstance(o.parts[0].type, ListType)
+    elem = o.parts[0].type.elem if listed else None
+    if listed and (key is not None or (kind == "sum" and elem not in (INT, BOOL))):
+        cx.refuse("T2C239", f"the {kind} of a set, whose order is not defined", f"{kind}(sorted(the set))")
+    iterable = snapshot(cx, iterable, any_order=True)
     if kind == "sum":
         return _sum(cx, iterable, start)
     if kind in ("any", "all"):

@@ -8,10 +8,10 @@ from torch2cpp.binding import operators
 from torch2cpp.binding.containers import element_type, fresh_rt, new_list, run_time
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.convert import describe, resolve
-from torch2cpp.binding.dict_views import is_view, snapshot
+from torch2cpp.binding.dict_views import snapshot
 from torch2cpp.binding.list_methods import list_append, make_run_time_list, static_value
 from torch2cpp.binding.own_equality import compares_itself, sort
-from torch2cpp.binding.values import NONE, AbsVal, Host, ListObj, Rt, Static, Tup
+from torch2cpp.binding.values import NONE, AbsVal, Host, Iter, ListObj, Rt, Static, Tup
 from torch2cpp.hostir.ops import Operand
 from torch2cpp.hostir.types import BOOL, FLOAT, INT, DictType, ListType, ScalarType, SetType, TupleType, Type, UnionType
 
@@ -20,7 +20,9 @@ _FALSE = Static(False)
 
 def sorted_list(cx: Context, iterable: AbsVal, key: AbsVal = NONE, reverse: AbsVal = _FALSE) -> AbsVal:
     """`sorted(iterable, key=key, reverse=reverse)`: a new list."""
-    iterable = snapshot(cx, resolve(cx, iterable)) if is_view(iterable) else iterable
+    if isinstance(iterable, Iter) and iterable.kind == "unordered" and not _is_none(key):
+        cx.refuse("T2C234", "a set is sorted by a key, equal keys in an undefined order", "sort the set first")
+    iterable = snapshot(cx, iterable, any_order=True)
     o = resolve(cx, iterable)
     site = (cx.site(None), "sorted")
     ref: AbsVal

@@ -352,6 +352,10 @@ class Statements:
         if len(types) == 1 and variables[0].at is op and variables[0].declared == "definition":
             const = "const " if variables[0].is_constant and isinstance(types[0], ScalarType) else ""
             target = f"{const}{self.spelled(types[0])} {variables[0].name}"
+            if mentions(body, f"{variables[0].name} = "):
+                # A scope inside hands out the same variable: it must exist before the lambda that makes it.
+                nodes.append(Line(f"{self.spelled(types[0])} {variables[0].name}{{}};"))
+                target = variables[0].name
         elif len(types) == 1:
             target = variables[0].name
         else:
