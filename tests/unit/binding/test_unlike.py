@@ -301,3 +301,20 @@ def test_walking_one_of_several_kinds() -> None:
         return out
 
     assert_like_python(f, ([1, 3, 4], {"p": 1}, 0), ([1], {"p": 1}, 1), ([5], {"p": 1}, 2), ([], {"p": 1}, 0))
+
+
+EDGES = [{0: 1, 2: 3}, {1: 2}, {}, {5: 0}]
+NAMED = [{"a": 1}, {"b": 2, "c": 0}, {}]
+
+
+def test_tables_of_the_model_in_a_list() -> None:
+    def f(n: int, name: str) -> Any:
+        out = []
+        at = n
+        for _ in range(3):
+            for key, child in EDGES[at].items():
+                out.append(key * 10 + child)
+            at = EDGES[at].get(n, 0)
+        return out, NAMED[n % 3].get(name, -1), name in NAMED[n % 3], sorted(NAMED[n % 3])
+
+    assert_like_python(f, (0, "a"), (1, "b"), (3, "c"), (2, "a"))

@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 import libcst as cst
 
+from torch2cpp.binding import operators
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.convert import describe
 from torch2cpp.binding.values import AbsVal, DictObj, Ref, StarRest, Static, Tup, fresh_id
@@ -18,7 +19,8 @@ def bind_arguments(cx: Context, f: Any, args: list[AbsVal], kwargs: dict[str, Ab
     p = f.node.params
     only_positional = [x.name.value for x in p.posonly_params]
     positional = [*only_positional, *(x.name.value for x in p.params)]
-    args = _expand_star(cx, f, positional, args, kwargs)
+    spread = _spread_of_any_length(cx, f, positional, args)
+    args = args[:-1] if spread is not None else _expand_star(cx, f, positional, args, kwargs)
     keyword_only = [x.name.value for x in p.kwonly_params]
     out = dict(zip(positional, args))
     rest = args[len(positional) :]
@@ -36,7 +38,9 @@ def bind_arguments(cx: Context, f: Any, args: list[AbsVal], kwargs: dict[str, Ab
         out[p.star_kwarg.name.value] = ref
     elif extra:
         _unexpected(cx, f, extra, only_positional)
-    if isinstance(p.star_arg, cst.Param):
+    if isinstance(p.star_arg, cst.Param) and spread is not None:
+        out[p.star_arg.name.value] = operators.binary(cx, "+", Tup(tuple(rest)), spread) if rest else spread
+    elif isinstance(p.star_arg, cst.Param):
         static = all(isinstance(a, Static) for a in rest)
         star: AbsVal = Static(tuple(a.value for a in rest)) if static else Tup(tuple(rest))
         out[p.star_arg.name.value] = star
@@ -85,6 +89,17 @@ def _missing_text(f: Any, missing: list[str], kind: str) -> str:
     listed = names[0] if len(names) == 1 else f"{', '.join(names[:-1])}{',' * (len(names) > 2)} and {names[-1]}"
     s = "" if len(names) == 1 else "s"
     return f"{f.name}() missing {len(names)} required {kind} argument{s}: {listed}"
+
+
+def _spread_of_any_length(cx: Context, f: Any, positional: list[str], args: list[AbsVal]) -> AbsVal | None:
+    """`f(*xs)` where `f` takes `*args`: those as a tuple of run-time length; None where there is no such call."""
+    from torch2cpp.binding.builtin_table import TABLE
+
+    if not args or not isinstance(args[-1], StarRest) or not isinstance(f.node.params.star_arg, cst.Param):
+        return None
+    if len(args) - 1 < len(positional) or any(isinstance(a, StarRest) for a in args[:-1]):
+        return None
+    return TABLE[tuple](cx, [args[-1].value], {})
 
 
 def _expand_star(

@@ -24,6 +24,7 @@ from torch2cpp.binding.convert import (
     resolve,
     same_layout,
     static_type,
+    table_type,
     to_operand,
     type_of,
 )
@@ -228,18 +229,33 @@ def constant_list(cx: Context, v: AbsVal, site: Any) -> Rt | None:
         elems = [Static(x) for x in obj.value]
     if not elems:
         return None
-    elem: Type | None = NEVER
-    for e in elems:
+    elem = _tables(elems)
+    for e in elems if elem is None else ():
         try:
-            elem = common_type(cx, elem, type_of(cx, e)) if elem is not None else None
+            elem = common_type(cx, NEVER if elem is None else elem, type_of(cx, e))
         except NoType:
             return None
-    if elem is None:
-        return None
+        if elem is None:
+            return None
+    assert elem is not None
     is_list = isinstance(obj, ListObj) or (isinstance(obj, Static) and isinstance(obj.value, list))
     t = ListType(elem, "list" if is_list else "tuple")
     value = cx.host("list.new", *(to_operand(cx, e, elem) for e in elems), type_=t, label="list")
     return Rt(value, t, example=elems[0])
+
+
+def _tables(elems: list[AbsVal]) -> Type | None:
+    """The type of dicts of the model with other keys each: their keys are data. None where there are others."""
+    values = [e.value for e in elems if isinstance(e, Static) and isinstance(e.value, dict)]
+    if len(values) < len(elems) or len({tuple(v) for v in values}) == 1:
+        return None
+    try:
+        t: Type | None = NEVER
+        for v in values:
+            t = join(t, table_type(v)) if t is not None else None
+    except NoType:
+        return None
+    return t
 
 
 # Subscripts --------------------------------------------------------------------------------------

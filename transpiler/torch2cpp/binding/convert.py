@@ -113,9 +113,23 @@ def static_type(value: Any) -> Type:
         return TupleType(tuple(map(static_type, value)), "tuple" if isinstance(value, tuple) else "list")
     if isinstance(value, dict) and all(isinstance(k, str) for k in value):
         return RecordType("dict", "", tuple((k, static_type(x)) for k, x in value.items()))
+    if isinstance(value, dict):
+        return table_type(value)
     if isinstance(value, torch.dtype | torch.device):
         return STR
     raise NoType(type(value).__name__)
+
+
+def table_type(value: dict[Any, Any]) -> Type:
+    """The type of a dict whose keys are data. Raises NoType where keys or values are of several types."""
+    key: Type | None = NEVER
+    item: Type | None = NEVER
+    for k, x in value.items():
+        key = join(key, static_type(k)) if key is not None else None
+        item = join(item, static_type(x)) if item is not None else None
+    if key is None or item is None or not isinstance(key, ScalarType | TupleType | NeverType):
+        raise NoType("a dict of unlike values")
+    return DictType(key, item)
 
 
 def type_of(cx: Context, v: AbsVal) -> Type:

@@ -11,6 +11,7 @@ from typing import Any, final
 
 from torch2cpp.binding.context import Context, Restart
 from torch2cpp.binding.convert import NoType, describe, from_operand, to_operand, type_of
+from torch2cpp.binding.growth import fit_inside
 from torch2cpp.binding.values import NONE, AbsVal, InstanceObj, Poison, Rt, ScopeObj, Static, Unbound
 from torch2cpp.binding.variables import scope_of
 from torch2cpp.hostir.ops import Cell, Load, Store
@@ -66,8 +67,11 @@ def _store(cx: Context, kept: Kept, value: AbsVal) -> None:
         cx.refuse(
             "T2C101", f"{kept.name!r} may be None or unassigned when a handler reads it", "assign it before the try"
         )
+    from torch2cpp.binding.containers import make_run_time
+
     have = cx.facts.kept[kept.key]
     try:
+        make_run_time(cx, value)  # what is put into a list or object is seen by the handler too
         wide = join(have, type_of(cx, value))
     except NoType:
         wide = None
@@ -82,6 +86,7 @@ def _store(cx: Context, kept: Kept, value: AbsVal) -> None:
     if wide != have:
         cx.facts.kept[kept.key] = wide
         raise Restart
+    fit_inside(cx, value, wide)
     cx.emit(Store(kept.cell, to_operand(cx, value, wide), cx.span))
 
 

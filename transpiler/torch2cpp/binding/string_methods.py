@@ -13,7 +13,7 @@ from torch2cpp.binding.dict_views import snapshot
 from torch2cpp.binding.list_methods import index_of
 from torch2cpp.binding.values import AbsVal, Host, Iter, ListObj, Native, Rt, Static
 from torch2cpp.hostir.ops import Operand
-from torch2cpp.hostir.types import STR, ListType
+from torch2cpp.hostir.types import STR, ListType, OptionalType
 
 Text = Static | Host
 Handler = Callable[[Context, Text, list[AbsVal]], AbsVal]
@@ -218,6 +218,11 @@ def _join(cx: Context, s: Text, iterable: AbsVal) -> AbsVal:
 
 def _join_run_time(cx: Context, s: Text, o: Rt) -> AbsVal:
     assert isinstance(o.type, ListType)
+    if o.type.elem == OptionalType(STR):
+        from torch2cpp.binding.calls import call_python
+        from torch2cpp.binding.in_python.string_functions import join
+
+        return call_python(cx, join, [s, o], {})  # type: ignore[arg-type]
     if o.type.elem != STR and str(o.type.elem) != "never":
         cx.refuse("T2C226", f"join() of a {o.type}", "join strings: ', '.join(str(x) for x in xs)")
     return cx.scalar("str.join", operators.scalar_operand(cx, s), o.operand, label="text")
