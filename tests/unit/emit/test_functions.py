@@ -50,9 +50,9 @@ def test_greedy_decoder_reads_like_the_python():
         py::List<Tensor> tokens;  // 23
         while (py::len(tokens) < limit) {  // 24
           auto step = regions_->step(state, token, finished);  // 25-30
-          state = step.state;
-          token = step.token;
-          finished = step.finished;
+          state = std::move(step.state);
+          token = std::move(step.token);
+          finished = std::move(step.finished);
           tokens.append(token);  // 28
           if (py::truth(step.stop)) {  // 30
             break;  // 31
