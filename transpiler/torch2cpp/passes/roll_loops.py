@@ -309,8 +309,7 @@ class _Builder:
             results, tuple(map(self.init, self.plan.carried)), Block(params, [*self.head, *body, handed]),
             (0, run.count, 1), self.span,
         )  # fmt: skip
-        rest, after = self.followed(results, lists)
-        return [*self.ops[: run.start], *self.before, loop, *after, *rest]
+        return [*self.ops[: run.start], *self.before, loop, *self.followed(results, lists)]
 
     def init(self, carried: _Carried) -> Operand:
         if carried.init is not None:
@@ -327,27 +326,22 @@ class _Builder:
         self.before.append(HostOp(made, "list.new", (), self.span))
         return made
 
-    def followed(self, results: tuple[Value, ...], lists: dict[int, Value]) -> tuple[list[Op], list[Op]]:
-        """What stands after the loop, over its results, and what takes collected values out of their lists."""
-        run, taken = self.plan.run, list[Op]()
-        after = self.ops[run.start + run.period * run.count :]
-        #: Where each value is read first.
-        needed: dict[Value, Span] = {}
-        for inner in (inner for op in after for inner in _with_inner(op)):
-            for value in values_in(operands(inner)):
-                needed.setdefault(value, inner.span)
-        rewriter = Rewriter()
-        for n, iteration in enumerate(self.plan.iterations):
-            for position, holder in lists.items():
-                old = iteration.defined[position]
-                if old in needed:
-                    new = self.value(old.type, old.name)
-                    taken.append(HostOp(new, "list.get", (holder, n), needed[old]))
-                    rewriter.known[old] = new
+    def followed(self, results: tuple[Value, ...], lists: dict[int, Value]) -> list[Op]:
+        """What stands after the loop, over its results; collected values are taken out of their lists where needed."""
+        run, rewriter, made = self.plan.run, Rewriter(), list[Op]()
+        last = self.plan.iterations[-1]
         for carried, result in zip(self.plan.carried, results, strict=True):
             if carried.position not in lists:
-                rewriter.known.setdefault(self.plan.iterations[-1].defined[carried.position], result)
-        return rewriter.block(Block((), after)).ops, taken
+                rewriter.known.setdefault(last.defined[carried.position], result)
+        for op in self.ops[run.start + run.period * run.count :]:
+            for inner in _with_inner(op):
+                for value in values_in(operands(inner)):
+                    n, position = self.plan.maker.get(value, (0, -1))
+                    if position in lists and value not in rewriter.known:
+                        rewriter.known[value] = self.value(value.type, value.name)
+                        made.append(HostOp(rewriter.known[value], "list.get", (lists[position], n), inner.span))
+            made += rewriter.block(Block((), [op])).ops
+        return made
 
     # -- the body ------------------------------------------------------------------------------
 
