@@ -122,3 +122,12 @@ def test_check_builds_and_compares(model: Path, tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(pipeline, "write_golden", lambda *_, **__: 0)
     code, out, _ = invoke("check", model, "--backend", "aten", "--json", "-o", tmp_path / "out")
     assert (code, json.loads(out)["matched"]) == (DIFFERS, 0)
+
+
+def test_unknown_rivals_and_backends_are_named(model: Path):
+    code, _, err = invoke("bench", model, "--against", "eager,wrong")
+    assert code == REFUSED
+    assert "there is no rival wrong; there are eager, compile, torchscript, onnxruntime" in err
+    code, _, err = invoke("check", model, "--backend", "wrong")
+    assert code == REFUSED
+    assert "there is no backend wrong; there are aten, aotinductor" in err

@@ -19,7 +19,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 
 from torch2cpp.backends.protocol import RegionReport
 from torch2cpp.backends.registry import UnknownBackend
-from torch2cpp.bench.result import UnknownRival
+from torch2cpp.bench.result import UnknownRival, choose_rivals
 from torch2cpp.diagnostics import Refused, SignatureError
 from torch2cpp.model_file import ModelFile, ModelFileError, load_model_file
 from torch2cpp.options import Options
@@ -136,9 +136,9 @@ def bench(
     from torch2cpp.bench.run import bench as run_bench
 
     with _reporting(as_json), _folder(out) as folder, _prints_to_stderr(as_json) as answer:
+        rivals = choose_rivals([name for name in against.split(",") if name])
         options = Options(backend=backend, out=folder, passes=choose_passes(passes), threads=threads)
         project, _ = _project(file, options, entry, as_json)
-        rivals = [name for name in against.split(",") if name]
         with _progress(as_json) as step:
             project.build(runner=False, progress=lambda done, of, what: step(f"build {done}/{of}", what))
             effort = Effort(seconds=seconds)

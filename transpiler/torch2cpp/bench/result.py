@@ -21,6 +21,18 @@ class UnknownRival(ValueError):
     """A name that is no rival's; the message lists the names there are."""
 
 
+def choose_rivals(names: Sequence[str]) -> tuple[str, ...]:
+    """The names, each once. Raises UnknownRival.
+
+    >>> choose_rivals(["eager", "compile", "eager"])
+    ('eager', 'compile')
+    """
+    unknown = [name for name in names if name not in RIVALS]
+    if unknown:
+        raise UnknownRival(f"there is no rival {unknown[0]}; there are {', '.join(RIVALS)}")
+    return tuple(dict.fromkeys(names))
+
+
 @final
 @dataclass(frozen=True, slots=True)
 class BenchResult:

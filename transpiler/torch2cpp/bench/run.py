@@ -11,7 +11,7 @@ from torch2cpp.bench.ablate import without_each_pass
 from torch2cpp.bench.measure import Effort, measure
 from torch2cpp.bench.ours import Emitted, RegionsOnly
 from torch2cpp.bench.pieces import Pieces
-from torch2cpp.bench.result import OURS, RIVALS, BenchResult, UnknownRival, describe
+from torch2cpp.bench.result import OURS, RIVALS, BenchResult, choose_rivals, describe
 from torch2cpp.bench.rivals import Calls, CannotRun, PythonRival, Rival, checked, compiled, scripted
 from torch2cpp.parity.compare import tensors_in
 from torch2cpp.parity.run import Outcome
@@ -37,9 +37,7 @@ def bench(
     With `inputs`, on so many of the examples: spread over all, the first ones where they are successive calls.
     Builds the project where that was not done. Uses as many threads as the project was transpiled for.
     """
-    unknown = [name for name in against if name not in RIVALS]
-    if unknown:
-        raise UnknownRival(f"there is no rival {unknown[0]}; there are {', '.join(RIVALS)}")
+    against = choose_rivals(against)
     with using_threads(project.transpiled.options.threads):
         return _bench(project, against, effort or Effort(), _choose(project, inputs), ablate, step)
 
