@@ -25,7 +25,13 @@ CASES = [case for group in groups() for case in read_cases(group) if case.name n
 def test_same_in_cpp(start: int, tmp_path: Path) -> None:
     file = load_model_file(str(merged(CASES[start : start + CHUNK], tmp_path / f"meaning_{start}.py")))
     project = transpile(
-        file.make_model(), file.make_inputs(), entries=file.entries, backend="aten", out=tmp_path / "out", stateful=True
+        file.make_model(),
+        file.make_inputs(),
+        entries=file.entries,
+        backend="aten",
+        out=tmp_path / "out",
+        name=file.name,
+        stateful=True,
     )
     project.build()
     verdict = project.check()
