@@ -22,6 +22,8 @@ from torch2cpp.hostir.ops import HostOp, TensorOp, Value, WeightRef, leaves, map
 #: Draws of sizes at most, and how many of them must lead along the path for an answer.
 DRAWS = 2000
 MORE = 400
+#: Draws from which sizes are sought that answer otherwise.
+SOUGHT = 4
 ENOUGH = 12
 #: Host operations that need no more of a tensor than its sizes.
 _OF_SIZES = ("tensor.size", "tensor.numel")
@@ -51,6 +53,7 @@ class Samples:
         self._rng = random.Random(0)
         self._constants: set[int] = set()
         self._drawn = 0
+        self._tried: set[frozenset[tuple[int, int]]] = set()
         #: Sizes with the values that follow from them.
         self._live: list[tuple[Sizes, dict[Value, Any]]] = []
         self._done = 0
@@ -74,20 +77,45 @@ class Samples:
             self._drawn = min(self._drawn, DRAWS - MORE)
         while self._drawn < DRAWS and new < want:
             self._drawn += 1
-            sizes = self._draw()
-            env = self._values(sizes)
-            if _advance(env, steps):
-                self._live.append((sizes, env))
-                new += 1
+            new += self._try(self._draw(), steps)
         if len(self._live) >= ENOUGH:
             self._drawn = DRAWS
         if not self._live and any(s.condition is not None for s in steps):
             raise NoSizes
-        answers = {env.get(condition) for _, env in self._live}
-        if len(answers) != 1:
-            return None
-        (answer,) = answers
-        return answer if isinstance(answer, bool) else None
+        if self._answers(condition) == 1:
+            self._seek(steps, condition)
+        answer = self._live[0][1].get(condition) if self._live else None
+        return answer if isinstance(answer, bool) and self._answers(condition) == 1 else None
+
+    def _answers(self, condition: Value) -> int:
+        return len({env.get(condition) for _, env in self._live})
+
+    def _try(self, sizes: Sizes, steps: Sequence[Step]) -> bool:
+        """Keeps sizes that lead along the path; whether they are new and do."""
+        key = frozenset(sizes.items())
+        if key in self._tried:
+            return False
+        self._tried.add(key)
+        env = self._values(sizes)
+        follows = _advance(env, steps)
+        if follows:
+            self._live.append((sizes, env))
+        return follows
+
+    def _seek(self, steps: Sequence[Step], condition: Value) -> None:
+        """Tries sizes under which the two sides of a comparison meet: chance rarely makes two sizes equal."""
+        op = next((op for s in steps for op in s.ops if isinstance(op, HostOp) and op.result is condition), None)
+        if op is None or len(op.args) != 2:
+            return
+        for sizes, env in self._live[:SOUGHT]:
+            a, b = (env.get(x) if isinstance(x, Value) else x for x in op.args)
+            if type(a) is not int or type(b) is not int:
+                return
+            for chosen, old in sizes.items():
+                for n in {old + d + by for d in (b - a, a - b) for by in (-1, 0, 1)}:
+                    if 0 <= n < 1 << 20:
+                        self._try({**sizes, chosen: n}, steps)
+                        self._try({k: n if m == old else m for k, m in sizes.items()}, steps)
 
     def _size(self) -> int:
         """A size: one of the usual ones, or one around a constant that the code compares with."""
