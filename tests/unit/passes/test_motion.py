@@ -112,6 +112,56 @@ def test_nothing_moves_past_a_write() -> None:
     assert_like_python(model, passed(model))
 
 
+class Repeats(OneArm):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if x.sum() > 0:
+            kept = self.short(x) * 2
+            x = torch.relu(self.long(x)) + kept
+        else:
+            x = self.long(x) + 1
+            x += 1
+            x = x + self.short(x)
+        return x
+
+
+def test_work_that_both_arms_repeat_leaves_them() -> None:
+    model = Repeats()
+    program = passed(model)
+    assert before_branch(program).count("aten.linear.default") == 1
+    assert "aten.linear.default" not in before_branch(passed(model, ALL - {"hoist_from_branches"}))
+    assert_like_python(model, program)
+
+
+def test_two_tensors_made_alike_stay_two() -> None:
+    class Two(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            if x.sum() > 0:
+                a, b = torch.zeros_like(x), torch.zeros_like(x)
+                a += 1
+            else:
+                b, a = torch.zeros_like(x), torch.zeros_like(x)
+                b += 2
+            return x + a * 3 + b
+
+    model = Two()
+    assert_like_python(model, passed(model))
+
+
+def test_what_an_arm_writes_first_stays_inside() -> None:
+    class Writes(OneArm):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            x = x * 1
+            if x.sum() > 0:
+                x += 1
+                y = self.short(x)
+            else:
+                y = self.short(x)
+            return y
+
+    model = Writes()
+    assert_like_python(model, passed(model))
+
+
 class BothArms(nn.Module):
     def __init__(self) -> None:
         super().__init__()

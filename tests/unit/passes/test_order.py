@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 import torch
 from torch import nn
@@ -37,6 +40,11 @@ def program() -> Program:
 def test_names_are_unique_and_described() -> None:
     assert len({p.name for p in PASSES}) == len(PASSES)
     assert all(p.description for p in PASSES)
+
+
+def test_the_documentation_lists_them() -> None:
+    text = (Path(__file__).parents[3] / "docs/regions.md").read_text()
+    assert re.findall(r"^\| `(\w+)` \| (.*) \|$", text, re.MULTILINE) == [(p.name, p.description) for p in PASSES]
 
 
 def test_names_are_taken_from_left_to_right() -> None:

@@ -13,6 +13,7 @@ from torch2cpp.passes.fold_constants import fold_constants
 from torch2cpp.passes.form_regions import form_regions
 from torch2cpp.passes.forward_cells import forward_cells
 from torch2cpp.passes.forward_copies import forward_copies
+from torch2cpp.passes.hoist_from_branches import hoist_from_branches
 from torch2cpp.passes.hoist_invariants import hoist_invariants
 from torch2cpp.passes.inline_scopes import inline_scopes
 from torch2cpp.passes.match_results import match_results
@@ -56,6 +57,8 @@ PASSES: tuple[Pass, ...] = (
     # Before regions are formed, and after dead and repeated work is gone.
     Pass("hoist_invariants", "heavy tensor work that every iteration repeats leaves the loop", "before",
          hoist_invariants),
+    Pass("hoist_from_branches", "tensor work that both arms of a branch repeat leaves it", "before",
+         hoist_from_branches),
     Pass("sink_into_branches", "tensor work that only a branch needs moves into it", "before", sink_into_branches),
     Pass("reorder", "host statements between tensor operations do not split a region", "reorder", lambda p: p),
     # Over regions, and before what only prints differently.
