@@ -57,4 +57,5 @@ def test_dicts_of_known_keys_asked_for_a_run_time_key() -> None:
     def f(table: dict[str, torch.Tensor], names: list[str]) -> Any:
         return [table[n] for n in names], "x" in table, table["x"] + 1
 
-    assert_like_python(f, ({"x": torch.ones(2), "y": torch.zeros(2)}, ["y", "x"]), ({"x": torch.ones(3), "y": torch.ones(3)}, []))
+    table = {"x": torch.ones(2), "y": torch.zeros(2)}
+    assert_like_python(f, (table, ["y", "x"]), ({"x": torch.ones(3), "y": torch.ones(3)}, []))

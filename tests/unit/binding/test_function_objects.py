@@ -7,6 +7,7 @@ import inspect
 from typing import Any
 
 import torch
+
 from like_python import assert_like_python
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+
 from like_python import assert_like_python
 
 
 def test_of_data() -> None:
     def f(xs: list[int], y: float) -> Any:
-        return torch.LongTensor(xs), torch.Tensor([y, 1]), torch.FloatTensor([[y], [2.0]]), torch.BoolTensor([True, y > 1])
+        floats = torch.Tensor([y, 1]), torch.FloatTensor([[y], [2.0]])
+        return torch.LongTensor(xs), floats, torch.BoolTensor([True, y > 1])
 
     assert_like_python(f, ([1, 2], 0.5), ([], 1.5))
 

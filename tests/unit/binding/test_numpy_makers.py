@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import torch
+
 from like_python import assert_like_python
 
 

@@ -131,7 +131,8 @@ def test_dataclasses_compare_by_fields() -> None:
         ordered = [c.name for c in sorted(found)]
         best = max(found) if found else None
         shown = [str(c) for c in found]
-        return same in found, found.count(same), ordered, best.name if best is not None else "", shown, found == found[:]
+        name = best.name if best is not None else ""
+        return same in found, found.count(same), ordered, name, shown, found == found[:]
 
     assert_like_python(f, ([1.0, 0.5, 2.0, 1.0],), ([],))
 

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import torch
 
 from like_python import assert_like_python
-
 from torch2cpp.binding.entry import bind
 from torch2cpp.hostir.interpret import Interpreter
 from torch2cpp.hostir.verify import verify
@@ -318,3 +317,18 @@ def test_tables_of_the_model_in_a_list() -> None:
         return out, NAMED[n % 3].get(name, -1), name in NAMED[n % 3], sorted(NAMED[n % 3])
 
     assert_like_python(f, (0, "a"), (1, "b"), (3, "c"), (2, "a"))
+
+
+def _stats(xs: list[float]) -> dict[str, Any]:
+    if len(xs) > 2:
+        return {"n": len(xs), "trace": xs, "bad": True}
+    return {"n": 0, "trace": xs}
+
+
+def test_dicts_of_several_forms_spread() -> None:
+    def f(xs: list[float]) -> Any:
+        more = _stats(xs)
+        out = {**more, "seen": True}
+        return out["n"], out["seen"], more.get("bad", False), "bad" in more
+
+    assert_like_python(f, ([1.0, 2.0, 3.0],), ([],))

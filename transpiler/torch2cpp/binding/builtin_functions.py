@@ -264,7 +264,9 @@ def _round(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal
     none = isinstance(digits, Static) and digits.value is None
     if t is not None:
         return call_aten(cx, "round", [t], {} if none else {"decimals": digits})
-    assert is_scalar(v)
+    v = resolve(cx, operators.unwrap(cx, v, "type NoneType doesn't define __round__ method"))
+    if not is_scalar(v):
+        cx.refuse("T2C150", f"round() of {describe(cx, v)}", "round a number or a tensor")
     x = operators.scalar_operand(cx, v)
     if none:
         return operators.with_hints(cx, cx.scalar("round", x), round, v)

@@ -779,8 +779,11 @@ def _set_rt_dict(cx: Context, ref: AbsVal, o: Rt, key: AbsVal, value: AbsVal) ->
     cx.effect("dict.set", o.operand, to_operand(cx, key, o.type.key), to_operand(cx, value, o.type.value))
 
 
+@distributes
 def dict_update(cx: Context, target: AbsVal, other: AbsVal) -> None:
     """`target.update(other)`"""
+    from torch2cpp.binding import struct_dicts
+
     o = resolve(cx, other)
     if isinstance(o, Static) and isinstance(o.value, dict):
         for k, v in o.value.items():
@@ -788,6 +791,9 @@ def dict_update(cx: Context, target: AbsVal, other: AbsVal) -> None:
     elif isinstance(o, DictObj):
         for k, v in o.items.items():
             set_item(cx, target, Static(k), v)
+    elif isinstance(o, Rt) and struct_dicts.is_dict(cx, o):
+        for name in struct_dicts.keys(cx, o):
+            set_item(cx, target, Static(name), struct_dicts.get_item(cx, o, Static(name)))
     else:
         t = resolve(cx, target)
         if isinstance(t, DictObj):

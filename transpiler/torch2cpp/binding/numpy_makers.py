@@ -19,7 +19,7 @@ from torch2cpp.hostir.types import BOOL, FLOAT, INT, ListType, Type
 
 Args = list[AbsVal]
 Kwargs = dict[str, AbsVal]
-_DTYPES = {BOOL: torch.bool, INT: torch.int64, FLOAT: torch.float64}
+_DTYPES: dict[Type, torch.dtype] = {BOOL: torch.bool, INT: torch.int64, FLOAT: torch.float64}
 
 
 def _array(v: AbsVal) -> Array:
@@ -31,7 +31,7 @@ def _dtype(cx: Context, given: AbsVal | None, default: torch.dtype) -> torch.dty
     if given is None or (isinstance(given, Static) and given.value is None):
         return default
     try:
-        return torch_dtype(given.value)  # type: ignore[union-attr]
+        return torch_dtype(given.value)
     except (AttributeError, KeyError, TypeError):
         cx.refuse("T2C172", f"a numpy array of {describe(cx, given)}", "use float32, float64, int64 or bool")
 

@@ -77,7 +77,9 @@ def _merged(cx: Context, a: Type, b: Type) -> bool:
             return _merged(cx, a.elem, b)
         case _, OptionalType():
             return _merged(cx, a, b.elem)
-        case (ListType(), ListType()) | (SetType(), SetType()):
+        case ListType(), ListType():
+            return _merged(cx, a.elem, b.elem)
+        case SetType(), SetType():
             return _merged(cx, a.elem, b.elem)
         case DictType(), DictType():
             return _merged(cx, a.value, b.value)
@@ -102,7 +104,9 @@ def _merge(cx: Context, a: Any, b: Any) -> bool:
         into[name] = join_or_union(into[name], _replaced(t, renamed))
     cx.facts.same_dicts[b] = a
     del cx.facts.structs[b]
-    for table in (cx.facts.containers, cx.facts.state, cx.facts.function_results, cx.facts.kept):
+    tables: list[dict[Any, Type]] = [cx.facts.containers, cx.facts.kept]
+    tables += [cx.facts.state, cx.facts.function_results]
+    for table in tables:
         for key, t in table.items():
             table[key] = _replaced(t, renamed)
     for fields in cx.facts.structs.values():

@@ -6,4 +6,4 @@ from typing import Any
 
 
 def fromkeys(iterable: Any, value: Any = None) -> dict[Any, Any]:
-    return {key: value for key in iterable}
+    return {key: value for key in iterable}  # noqa: C420 - this is what fromkeys means

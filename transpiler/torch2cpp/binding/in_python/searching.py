@@ -43,10 +43,7 @@ def equal(a: Any, b: Any) -> bool:
     """`a == b` of lists."""
     if len(a) != len(b):
         return False
-    for i in range(len(a)):
-        if not (a[i] is b[i] or a[i] == b[i]):
-            return False
-    return True
+    return all(a[i] is b[i] or a[i] == b[i] for i in range(len(a)))
 
 
 def sort(items: Any) -> None:
