@@ -331,7 +331,8 @@ def _sources(cx: Context, items: Items) -> tuple[tuple[AbsVal, ...], tuple[AbsVa
 
 def compared(cx: Context, sign: str, a: AbsVal, b: AbsVal) -> Static | Host:
     """`a <sign> b` of ints."""
-    return operators.truth(cx, operators.compare(cx, sign, a, b))
+    out: Static | Host = operators.truth(cx, operators.compare(cx, sign, a, b))
+    return out
 
 
 def _both(cx: Context, a: Static | Host, b: Static | Host) -> Static | Host:
