@@ -64,7 +64,10 @@ Value from_ivalue(c10::IValue value) {
 }  // namespace
 
 struct Script::Impl {
+  explicit Impl(torch::jit::Module frozen) : module(std::move(frozen)), forward(module.get_method("forward")) {}
+
   torch::jit::Module module;
+  torch::jit::Method forward;
 };
 
 Script::Script(const char* source, const std::vector<Stable>& weights) {
@@ -75,7 +78,7 @@ Script::Script(const char* source, const std::vector<Stable>& weights) {
   module.define(source, torch::jit::nativeResolver());
   module.eval();
   // Batch norms go into the convolutions before them: the weights are known now.
-  impl_ = std::make_shared<const Impl>(Impl{torch::jit::freeze(module)});
+  impl_ = std::make_shared<const Impl>(torch::jit::freeze(module));
 }
 
 std::vector<Value> Script::operator()(const std::vector<Value>& arguments) const {
@@ -85,7 +88,7 @@ std::vector<Value> Script::operator()(const std::vector<Value>& arguments) const
   for (const Value& argument : arguments) {
     stack.push_back(std::visit([](const auto& value) { return to_ivalue(value); }, argument));
   }
-  c10::IValue result = impl_->module.get_method("forward")(std::move(stack));
+  c10::IValue result = impl_->forward(std::move(stack));
   std::vector<Value> out;
   if (!result.isTuple()) {
     out.push_back(from_ivalue(std::move(result)));

@@ -88,6 +88,7 @@ def write_engine_regions(
             if isinstance(r.type, TensorType)
         ]
         results = [f"std::move(out[{i}])" for i in range(len(outputs))]
+        sizes = [text for each in graph.results for text in each or ()]
         sources[f"{folder}.cpp"] = render(
             "engines/region.cpp.j2",
             region=view,
@@ -97,6 +98,8 @@ def write_engine_regions(
             engine=engine.runner,
             guards=guards(view, graph.requirements),
             outputs=outputs,
+            # PyTorch's own spelling of Python's `//`.
+            divides=any("c10::" in text for text in (*sizes, *graph.requirements.conditions)),
             returned=results[0] if len(results) == 1 else f"{{{', '.join(results)}}}",
         )
     path = f"src/regions/{engine.backend}.cpp"
