@@ -11,7 +11,7 @@ class Routed(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.conv = nn.Conv2d(3, 8, 3, padding=1, bias=False)
+        self.conv = nn.Conv2d(3, 8, 3, stride=2, padding=1, bias=False)
         self.norm = nn.BatchNorm2d(8)
         self.fc = nn.Linear(8, 4)
         self.rnn = nn.GRU(8, 6)
