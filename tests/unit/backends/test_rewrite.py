@@ -9,9 +9,9 @@ import torch
 from torch import nn
 
 from region_from_export import region_of
-from torch2cpp.backends.exported.export import NotExportable, export
 from torch2cpp.backends.aotinductor.generate import generate
 from torch2cpp.backends.aotinductor.rewrite import RegionCode, raises_in_parallel, rewrite
+from torch2cpp.backends.exported.export import NotExportable, export
 
 
 def _code(module: nn.Module, args: tuple[torch.Tensor, ...], threads: int = 2) -> tuple[str, RegionCode]:
