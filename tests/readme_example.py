@@ -23,10 +23,8 @@ import torch
 
 class Model(torch.nn.Module):
     def forward(self, x):
-        found = []
-        for i in range(int(x.sum())):
-            found.append(x[i] if i % 2 else i)
-        return found
+        seen = set(x.tolist())
+        return [i * 2 for i in seen]
 """
 
 
