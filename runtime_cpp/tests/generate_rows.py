@@ -140,7 +140,18 @@ CONTAINERS: dict[str, list[Case]] = {
 CASES = SCALARS | STRINGS | TENSORS | CONTAINERS
 #: Rows that need a generated struct, a type of their own or write to standard output: in test_rows.cpp by hand.
 BY_HAND = {"record.make", "record.get", "struct.new", "struct.get", "struct.set", "optional.some", "optional.none"}
-BY_HAND |= {"enum.member", "enum.position", "optional.get", "optional.cast", "union.make", "union.index", "union.get", "undefined", "print", "same"}
+BY_HAND |= {
+    "enum.member",
+    "enum.position",
+    "optional.get",
+    "optional.cast",
+    "union.make",
+    "union.index",
+    "union.get",
+    "undefined",
+    "print",
+    "same",
+}
 
 
 def cpp_type(x: Any) -> str:
@@ -172,7 +183,8 @@ def cpp_type(x: Any) -> str:
 def literal(text: str) -> str:
     """A C++ string literal; other bytes than printable ASCII as octal escapes, which cannot run into what follows."""
     escaped = (
-        f"\\{c}" if c in '"\\' else c if c.isascii() and c.isprintable() else "".join(f"\\{b:03o}" for b in c.encode()) for c in text
+        f"\\{c}" if c in '"\\' else c if c.isascii() and c.isprintable() else "".join(f"\\{b:03o}" for b in c.encode())
+        for c in text
     )
     return f'"{"".join(escaped)}"'
 

@@ -120,12 +120,10 @@ def _is_call(example: Any) -> bool:
     return isinstance(example, tuple) and len(example) == 2 and isinstance(example[0], str)
 
 
-def by_entry(calls: Calls) -> dict[str, list[tuple[Any, ...]]]:
+def by_entry(calls: Calls) -> dict[str, Sequence[Any]]:
     """The arguments of calls, by their entry."""
-    out: dict[str, list[tuple[Any, ...]]] = {}
-    for entry, args in calls:
-        out.setdefault(entry, []).append(tuple(args))
-    return out
+    entries = dict.fromkeys(entry for entry, _ in calls)
+    return {entry: [tuple(args) for e, args in calls if e == entry] for entry in entries}
 
 
 def analyse(model: Any, examples: Any, options: Options, report: Report = lambda _: None,

@@ -8,6 +8,7 @@ import pytest
 
 from torch2cpp.project import transpile
 
+
 def pick(n: int) -> list[str]:
     out = []
     match (n, "a"):

@@ -199,9 +199,7 @@ def _bind_kind(cx: Context, kind: _Kind) -> Function:
     return Function(name, tuple(params), result, body, cx.span)
 
 
-def _gathered(
-    cx: Context, signature: inspect.Signature, parts: dict[str, dict[str, AbsVal]]
-) -> dict[str, AbsVal]:
+def _gathered(cx: Context, signature: inspect.Signature, parts: dict[str, dict[str, AbsVal]]) -> dict[str, AbsVal]:
     """`*args` and `**kwargs` of an entry, from the parameters that they became."""
     out: dict[str, AbsVal] = {}
     for name, p in signature.parameters.items():

@@ -203,7 +203,7 @@ _BY_DATA = ("aten::linalg_lstsq",)
 
 
 def _for_real(call: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-    """Operators that meta tensors do not know run on random data; where data decides the sizes there are other rules."""
+    """Operators that meta tensors do not know run on random data; where data decides the sizes, other rules hold."""
     schema = getattr(call, "_schema", None)
     by_data = torch.Tag.dynamic_output_shape in getattr(call, "tags", ())
     if schema is None or by_data or schema.name in _BY_DATA:

@@ -7,7 +7,6 @@ of rank 0, since its arithmetic is that of float32.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any, NoReturn
 
@@ -25,7 +24,7 @@ _DTYPES = {
     np.dtype(np.float32): torch.float32, np.dtype(np.float64): torch.float64, np.dtype(np.int64): torch.int64,
     np.dtype(np.int32): torch.int32, np.dtype(np.uint8): torch.uint8, np.dtype(np.bool_): torch.bool,
 }  # fmt: skip
-_NUMPY = {t: d for d, t in _DTYPES.items()}
+_NUMPY: dict[torch.dtype, Any] = {t: d for d, t in _DTYPES.items()}
 _FLOATS = (torch.float32, torch.float64)
 _INTS = (torch.int64, torch.int32, torch.uint8)
 
@@ -72,7 +71,7 @@ def _cast(cx: Context, t: Tensor, dtype: torch.dtype) -> Tensor:
 def _pair(cx: Context, a: AbsVal, b: AbsVal, floats: bool = False) -> tuple[AbsVal, AbsVal]:
     """Two operands in the type that numpy computes in; Python numbers take the array's if it can hold them."""
     dtypes = [v.tensor.meta.dtype for v in (a, b) if isinstance(v, Array)]
-    common = torch_dtype(functools.reduce(np.promote_types, (_NUMPY[d] for d in dtypes)))
+    common = torch_dtype(np.result_type(*(_NUMPY[d] for d in dtypes)))
     for v in (a, b):
         if not isinstance(v, Array) and not (is_scalar(v) and type_of(cx, v) != STR):
             _refuse(cx, f"a numpy array with {describe(cx, v)}")

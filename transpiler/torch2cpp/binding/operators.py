@@ -452,7 +452,7 @@ def truth(cx: Context, v: AbsVal) -> Static | Host:
         case Rt():
             return _rt_truth(cx, obj)
         case Iter() if obj.kind in ("list", "dict_view", "unordered"):
-            return truth(cx, obj.parts[0]) if obj.kind != "list" else Static(bool(obj.parts))  # type: ignore[no-any-return]
+            return truth(cx, obj.parts[0]) if obj.kind != "list" else Static(bool(obj.parts))
         case RangeVal():
             from torch2cpp.binding.iteration import items_of
 

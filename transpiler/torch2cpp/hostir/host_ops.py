@@ -240,7 +240,6 @@ def _numpy_sum(t: torch.Tensor, axis: int | None) -> torch.Tensor:
     return torch.from_numpy(np.array(np.add.reduce(t.numpy(), axis=axis)))
 
 
-
 def _item_type(t: Type) -> Type:
     assert isinstance(t, TensorType)
     if t.dtype is torch.bool:

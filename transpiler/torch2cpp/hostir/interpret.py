@@ -277,7 +277,9 @@ class Interpreter:
         except PyError as error:
             for handler in op.handlers:
                 if error.matches(handler.names):
-                    self._define(frame, handler.body.params, (error.message, error.name)[: len(handler.body.params)], op)
+                    self._define(
+                        frame, handler.body.params, (error.message, error.name)[: len(handler.body.params)], op
+                    )
                     self._handled.append(error)
                     try:
                         return self._block(handler.body, frame)

@@ -19,7 +19,7 @@ def draws(op: TensorOp) -> bool:
     if name in _RECURRENT:
         return not (given.get("train") is False or given.get("dropout") == 0.0)
     if name == "scaled_dot_product_attention":
-        return not (given.get("dropout_p", 0.0) == 0.0)
+        return bool(given.get("dropout_p", 0.0) != 0.0)
     if given.get("train") is False or given.get("training") is False:
         return False
     return torch.Tag.nondeterministic_seeded in op.overload.tags
