@@ -26,6 +26,7 @@ from torch2cpp.diagnostics import SignatureError
 from torch2cpp.emit.names import identifier
 from torch2cpp.emit.view_model import ProjectView
 from torch2cpp.emit.write_project import write_project
+from torch2cpp.frontend.eager import eager
 from torch2cpp.hostir.interpret import Interpreter
 from torch2cpp.hostir.printer import print_program
 from torch2cpp.hostir.program import Program
@@ -132,6 +133,7 @@ def analyse(model: Any, examples: Any, options: Options, report: Report = lambda
     from torch2cpp.binding.entry import bind
 
     dump = dump or Dump(options.dump_dir)
+    model = eager(model)
     report("bind")
     calls = calls_of(examples, options.entries)
     program = bind(
@@ -160,6 +162,7 @@ def transpile(model: Any, examples: Any, options: Options, report: Report = lamb
 def _transpile(model: Any, examples: Any, options: Options, report: Report) -> Transpiled:
     started = time.perf_counter()
     dump = Dump(options.dump_dir)
+    model = eager(model)
     # Python's own results come from a model that binding has not looked at.
     pristine = copy.deepcopy(model)
     program = analyse(model, examples, options, report, dump)

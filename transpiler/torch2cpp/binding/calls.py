@@ -36,6 +36,7 @@ from torch2cpp.binding.values import (
 )
 from torch2cpp.binding.variables import local_names
 from torch2cpp.diagnostics import Refused
+from torch2cpp.frontend.eager import eager
 from torch2cpp.frontend.source import NoSource, parse_function
 from torch2cpp.hostir.types import StructType
 
@@ -125,7 +126,7 @@ def _call_object(cx: Context, value: Any, args: list[AbsVal], kwargs: dict[str, 
     if isinstance(value, types.MethodType):
         return call(cx, Static(value.__func__), [Static(value.__self__), *args], kwargs)
     if isinstance(value, torch.nn.Module):
-        return _call_module(cx, value, args, kwargs)
+        return _call_module(cx, eager(value), args, kwargs)
     if isinstance(value, type):
         from torch2cpp.binding.objects import instantiate
 
@@ -214,10 +215,14 @@ def call_python(cx: Context, fn: types.FunctionType, args: list[AbsVal], kwargs:
     return interpret(cx, f, args, kwargs)
 
 
+#: Files of torch whose decorators change how a function runs, not what it computes.
+_WRAPPERS = ("torch/utils/_contextlib.py", "torch/_dynamo/eval_frame.py", "torch/jit/_trace.py")
+
+
 def _unwrapped(fn: Any) -> types.FunctionType:
-    """The function itself, without `@torch.no_grad()` and its like around it."""
+    """The function itself, without `@torch.no_grad()`, `@torch.compile` and their like around it."""
     inner: Any = fn
-    while hasattr(inner, "__wrapped__") and "torch/utils/_contextlib" in inner.__code__.co_filename.replace("\\", "/"):
+    while hasattr(inner, "__wrapped__") and inner.__code__.co_filename.replace("\\", "/").endswith(_WRAPPERS):
         inner = inner.__wrapped__
     return inner if isinstance(inner, types.FunctionType) else fn
 

@@ -376,6 +376,7 @@ def _table() -> dict[Any, Handler]:
         torch.manual_seed: _manual_seed,
         torch.autograd.Variable: _identity,
         torch.jit.annotate: _annotate,
+        torch.compile: _identity,
         torch.jit.is_scripting: _static(False),  # type: ignore[attr-defined]
         torch.jit.is_tracing: _static(False),  # type: ignore[attr-defined]
         torch._C._get_tracing_state: _static(None),

@@ -9,6 +9,7 @@ from typing import Any, final
 
 import torch
 
+from torch2cpp.frontend.eager import without_compiling
 from torch2cpp.hostir.pyerror import PyError
 from torch2cpp.parity.compare import Comparison, Difference, compare, tensors_in
 
@@ -37,7 +38,7 @@ def call(function: Callable[..., Any], args: Sequence[Any]) -> Outcome:
     """Calls on deep copies of the arguments; the result is a copy too, so that later calls cannot change it."""
     args = copy.deepcopy(tuple(args))
     tensors = tuple(tensors_in(args))
-    with torch.no_grad(), torch.random.fork_rng(devices=[]):
+    with torch.no_grad(), torch.random.fork_rng(devices=[]), without_compiling():
         torch.manual_seed(_SEED)
         try:
             value = function(*args)
