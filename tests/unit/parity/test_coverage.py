@@ -71,10 +71,10 @@ def test_each_kind_of_branch():
     texts, found = ways(counted, inputs, "counted")
     assert texts == [
         "for é in words:: body",
-        '1 if n > 2 and é != "é" or n < 0 else 2: false',
-        '1 if n > 2 and é != "é" or n < 0 else 2: true',
-        'n > 2 and é != "é" or n < 0: false',
-        'n > 2 and é != "é" or n < 0: true',
+        '1 if (n > 2 and é != "é") or n < 0 else 2: false',
+        '1 if (n > 2 and é != "é") or n < 0 else 2: true',
+        '(n > 2 and é != "é") or n < 0: false',
+        '(n > 2 and é != "é") or n < 0: true',
         'n > 2 and é != "é": false',
         'n > 2 and é != "é": true',
         "[w for w in words if len(w) > n]: body",

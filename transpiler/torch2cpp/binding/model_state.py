@@ -162,9 +162,11 @@ def store_attribute(cx: Context, obj: Any, name: str, value: AbsVal) -> None:
     if cx.facts.state.get(key) != wide:
         cx.facts.state[key] = wide
         cx.dirty = True
-    cx.cells.pop(key, None) if key in cx.cells and cx.cells[key].type != wide else None
+    # What is put into a container elsewhere may have made the cell's type wider already.
+    if key in cx.cells and join(cx.cells[key].type, wide) != cx.cells[key].type:
+        del cx.cells[key]
     cell = _cell(cx, obj, name)
-    cx.emit(Store(cell, to_operand(cx, value, wide), cx.span))
+    cx.emit(Store(cell, to_operand(cx, value, cell.type), cx.span))
     cx.mark("host")
     cx.write(("attr", *key), value)
 
