@@ -11,17 +11,22 @@ from torch2cpp.hostir.host_ops import TABLE
 from torch2cpp.hostir.ops import HostOp, TensorOp, Value, WeightRef, map_leaves
 from torch2cpp.hostir.program import Region
 
+#: Operators that allocate and leave what is there.
+_UNWRITTEN = {"empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided"}
+
 
 def run_region(
     region: Region,
     args: Sequence[Any],
     weights: Mapping[str, torch.Tensor],
     before: Callable[[TensorOp | HostOp], None] | None = None,
+    fill: int | None = None,
 ) -> tuple[Any, ...]:
     """The region's results for `args` (one per parameter), under `torch.no_grad`.
 
     Writes to the storage of `args` where an operation of the region does. `before` is called with
-    each operation before it runs. Raises whatever eager raises.
+    each operation before it runs. Memory that operators such as `empty` leave as it is holds `fill`, if
+    that is given. Raises whatever eager raises.
     """
     env: dict[Value, Any] = dict(zip(region.params, args, strict=True))
 
@@ -43,8 +48,15 @@ def run_region(
             if op.overload is torch.ops.aten.scaled_dot_product_attention.default:
                 _check_attention(*op_args[:3])
             value = op.overload(*op_args, **map_leaves(op.kwargs, leaf))
+            if fill is not None and leaves_memory(op):
+                value.fill_(fill)
             env.update(zip(op.results, returned(op, value)))
         return tuple(leaf(r) for r in region.results)
+
+
+def leaves_memory(op: TensorOp | HostOp) -> bool:
+    """Whether the operator makes a tensor without writing to it."""
+    return isinstance(op, TensorOp) and op.overload.overloadpacket.__name__ in _UNWRITTEN
 
 
 def _check_attention(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> None:
