@@ -5,10 +5,12 @@ from __future__ import annotations
 import importlib.util
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+import torch
 
 from like_python import assert_like_python, assert_refused
 
@@ -38,6 +40,16 @@ def _load(text: str, folder: Path, name: str) -> ModuleType:
     return module
 
 
+@pytest.fixture
+def checked_distributions() -> Iterator[None]:
+    """Distributions check their arguments: the first use of torch.compile in a process ends that for all of them."""
+    before = torch.distributions.Distribution._validate_args
+    torch.distributions.Distribution.set_default_validate_args(True)
+    yield
+    torch.distributions.Distribution.set_default_validate_args(before)
+
+
+@pytest.mark.usefixtures("checked_distributions")
 @pytest.mark.parametrize(("code", "refused", "accepted"), _entries(), ids=[e[0] for e in _entries()])
 def test_refused_and_accepted(code: str, refused: str, accepted: str, tmp_path: Path) -> None:
     no = _load(refused, tmp_path, f"refused_{code}")
