@@ -60,25 +60,24 @@ def judge(program: Generated, folder: Path) -> Verdict:
             return Verdict("refused", error.diagnostics[0].render(), raised)
         except Exception as error:
             return Verdict("crash", _crash(error), raised)
-        found = _differences(bound, entry, program, want)
+        found = differences(program, want, _entry(bound, entry))
         if found:
             return Verdict("different", found, raised)
         try:
             passed = run_passes(bound, after=lambda _, each: verify(each))
         except Exception as error:
             return Verdict("crash", f"after the passes: {_crash(error)}", raised)
-        found = _differences(passed, entry, program, want, moved=True)
+        found = differences(program, want, _entry(passed, entry), moved=True)
         return Verdict("different", f"after the passes: {found}", raised) if found else Verdict("same", "", raised)
 
 
-def _differences(bound: Program, entry: str, program: Generated, want: list[Outcome], moved: bool = False) -> str:
-    """What differs on the first input that differs.
+def differences(program: Generated, want: list[Outcome], function: Callable[..., Any], moved: bool = False) -> str:
+    """What differs on the first input that differs when `function` is called with one after the other.
 
     `moved`: outside of `try`, the passes let errors of tensor operations and others change places.
     """
-    interpreter = Interpreter(bound)
     for i, (args, expected) in enumerate(zip(program.inputs, want)):
-        got = call(_entry(interpreter, entry), args)
+        got = call(function, args)
         if (got.raised, got.message) == OVERFLOW or (moved and expected.raised and got.raised):
             if program.is_module and (expected.raised, expected.message) != (got.raised, got.message):
                 return ""  # the state may be another one from here on
@@ -89,7 +88,8 @@ def _differences(bound: Program, entry: str, program: Generated, want: list[Outc
     return ""
 
 
-def _entry(interpreter: Interpreter, entry: str) -> Callable[..., Any]:
+def _entry(program: Program, entry: str) -> Callable[..., Any]:
+    interpreter = Interpreter(program)
     return lambda *args: interpreter.run(entry, args)
 
 

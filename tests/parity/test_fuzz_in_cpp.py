@@ -6,10 +6,9 @@ import random
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
-from tests.fuzz.judge import OVERFLOW, loaded
+from tests.fuzz.judge import differences, loaded
 from tests.fuzz.merge import merge, mergeable
 from tests.fuzz.program import Generated, generate
 
@@ -18,7 +17,7 @@ from torch2cpp.binding.entry import bind
 from torch2cpp.diagnostics import Refused
 from torch2cpp.emit.write_project import write_project
 from torch2cpp.hostir.program import Program
-from torch2cpp.parity.run import Outcome, call, compare_outcomes
+from torch2cpp.parity.run import Outcome, call
 from torch2cpp.passes.order import run_passes
 
 
@@ -47,20 +46,6 @@ def bound(seed: int, folder: Path) -> Bound | None:
     return Bound(seed, generated, want, program) if mergeable(program) else None
 
 
-def differences(each: Bound, function: Any) -> list[str]:
-    """What differs; as in `tests.fuzz.judge`, outside of `try` it may be another error that comes first."""
-    for i, (args, expected) in enumerate(zip(each.generated.inputs, each.want)):
-        got = call(function, args)
-        if (got.raised, got.message) == OVERFLOW or (expected.raised and got.raised):
-            if each.generated.is_module and (expected.raised, expected.message) != (got.raised, got.message):
-                return []
-            continue
-        found = compare_outcomes(expected, got, exact=True)
-        if not found.equal:
-            return [f"seed {each.seed}, input {i}: {d}\n{each.generated.source}" for d in found.differences]
-    return []
-
-
 def check(start: int, count: int, folder: Path) -> None:
     found = [each for seed in range(start, start + count) if (each := bound(seed, folder)) is not None]
     # Few are refused, and fewer have structs.
@@ -68,8 +53,9 @@ def check(start: int, count: int, folder: Path) -> None:
     program = merge([each.program for each in found], f"fuzz_{start}")
     write_project(program, compiled_by_aten(program), folder / "project", "random programs")
     made = load_class(program, folder / "project")
-    wrong = [d for i, each in enumerate(found) for d in differences(each, getattr(made(), f"f{i}"))]
-    assert not wrong, "\n".join(wrong[:5])
+    for i, each in enumerate(found):
+        wrong = differences(each.generated, each.want, getattr(made(), f"f{i}"), moved=True)
+        assert not wrong, f"seed {each.seed}: {wrong}\n{each.generated.source}"
 
 
 def test_random_programs(tmp_path: Path) -> None:

@@ -38,11 +38,10 @@ from torch2cpp.hostir.ops import (
     Value,
     WeightRef,
     Yield,
-    blocks,
 )
 from torch2cpp.hostir.program import Program
 from torch2cpp.hostir.types import TensorType
-from torch2cpp.passes.rebuild import Rewriter, defined_values, with_blocks, with_functions
+from torch2cpp.passes.rebuild import Rewriter, defined_values, iteration_ends, with_blocks, with_functions
 
 
 def forward_copies(program: Program) -> Program:
@@ -83,7 +82,7 @@ class _Forwarder(Rewriter):
         """Drops carried values that never change; of a counted loop only where no `break` hands on another."""
         counted = op.over is not None
         carried = op.body.params[1:] if counted else op.body.params
-        exits = _exits(op.body)
+        exits = list(iteration_ends(op.body))
         kept = []
         for k, param in enumerate(carried):
             handed = [e.values[k] for e in exits if isinstance(e, Continue)]
@@ -139,18 +138,6 @@ def _yielding(arm: Block, kept: Sequence[int]) -> Block:
     if not isinstance(last, Yield):
         return arm
     return Block(arm.params, [*arm.ops[:-1], replace(last, values=tuple(last.values[k] for k in kept))])
-
-
-def _exits(block: Block) -> list[Continue | Break]:
-    """The terminators that end an iteration of the loop this is the body of."""
-    found: list[Continue | Break] = []
-    for op in block.ops:
-        if isinstance(op, Continue | Break):
-            found.append(op)
-        elif not isinstance(op, Loop):
-            for inner in blocks(op):
-                found += _exits(inner)
-    return found
 
 
 def _looping(block: Block, kept: Sequence[int], counted: bool) -> Block:

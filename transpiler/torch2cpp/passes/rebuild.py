@@ -123,6 +123,16 @@ def with_functions(program: Program, change: Callable[[Function], Function]) -> 
     )
 
 
+def iteration_ends(body: Block) -> Iterator[Continue | Break]:
+    """The terminators that end an iteration of the loop this is the body of."""
+    for op in body.ops:
+        if isinstance(op, Continue | Break):
+            yield op
+        elif not isinstance(op, Loop):
+            for inner in blocks(op):
+                yield from iteration_ends(inner)
+
+
 def defined_values(block: Block) -> Iterator[Value]:
     """Every value defined in a block or inside it, block parameters too."""
     yield from block.params

@@ -46,12 +46,11 @@ from torch2cpp.hostir.ops import (
     Try,
     Value,
     Yield,
-    blocks,
     walk,
 )
 from torch2cpp.hostir.program import Function, Program
 from torch2cpp.hostir.types import OptionalType, TensorType, TupleType, Type
-from torch2cpp.passes.rebuild import Rewriter, fresh_ids, with_functions
+from torch2cpp.passes.rebuild import Rewriter, fresh_ids, iteration_ends, with_functions
 
 #: How a handed-on value is taken apart.
 Wrapper = Literal["optional.some", "tuple.make"]
@@ -169,7 +168,7 @@ class _Unwrapper(Rewriter):
     def loop(self, op: Loop) -> list[Op]:
         counted = op.over is not None
         carried = op.body.params[int(counted) :]
-        exits = list(_exits(op.body))
+        exits = list(iteration_ends(op.body))
         breaks = [e for e in exits if isinstance(e, Break)]
         plan: list[Wrapper | None] = []
         for k, param in enumerate(carried):
@@ -263,13 +262,3 @@ def _of_type(operand: Operand, type_: Type) -> bool:
         return False
     given = operand_type(operand)
     return given == type_ or (isinstance(given, TensorType) and isinstance(type_, TensorType))
-
-
-def _exits(block: Block) -> Iterator[Continue | Break]:
-    """The terminators that end an iteration of the loop this is the body of."""
-    for op in block.ops:
-        if isinstance(op, Continue | Break):
-            yield op
-        elif not isinstance(op, Loop):
-            for inner in blocks(op):
-                yield from _exits(inner)
