@@ -67,6 +67,8 @@ PASSES: tuple[Pass, ...] = (
     Pass("roll_loops", "equal iterations over modules become a loop over region instances", "after", roll_loops),
 )  # fmt: skip
 
+#: The simplifying passes, in their order.
+STEPS: tuple[Change, ...] = tuple(p.run for p in PASSES if p.stage == "simplify")
 #: Every pass by name: the default choice.
 ALL: frozenset[str] = frozenset(each.name for each in PASSES)
 #: The stages of the host IR, as they are reported and dumped; a pass that is left out is none.
