@@ -4,28 +4,9 @@
 #include <torch2cpp/dtypes.h>
 #include <torch2cpp/io.h>
 
+#include "json_text.h"
+
 namespace torch2cpp {
-namespace {
-
-std::string json_string(std::string_view text) {
-  constexpr std::string_view kHex = "0123456789abcdef";
-  std::string out = "\"";
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (byte < 0x20) {
-      out += std::string("\\u00") + kHex[byte >> 4] + kHex[byte & 15];
-    } else {
-      out += c;
-    }
-  }
-  return out + "\"";
-}
-
-}  // namespace
-
 void write_safetensors(const std::string& path, const NamedTensors& tensors) {
   std::string header = "{", data;
   for (const auto& [name, t] : tensors) {

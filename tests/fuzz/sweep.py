@@ -23,7 +23,7 @@ from tests.fuzz.program import Generated, generate
 from torch2cpp.binding.entry import LINE_KINDS
 from torch2cpp.frontend.source import parse_function
 
-#: Seconds after which a program counts as not transpiled.
+#: Seconds of this process after which a program counts as not transpiled.
 LIMIT = 40
 #: Address space of the sweep, in bytes.
 MEMORY = 8 * 2**30
@@ -35,14 +35,14 @@ def judged(program: Generated, folder: Path) -> Verdict:
     def stop(*_: Any) -> None:
         raise TimeoutError(f"more than {LIMIT} seconds")
 
-    signal.signal(signal.SIGALRM, stop)
-    signal.alarm(LIMIT)
+    signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, LIMIT)
     try:
         return judge(program, folder)
     except TimeoutError as error:
         return Verdict("crash", f"TimeoutError: {error}")
     finally:
-        signal.alarm(0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
 
 
 def main() -> int:

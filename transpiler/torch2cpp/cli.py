@@ -102,11 +102,21 @@ def compile_(
     dump_dir: DumpOption = None,
     passes: PassesOption = "all",
     threads: ThreadsOption = None,
+    profile: Annotated[
+        bool,
+        typer.Option("--profile", help="Puts clocks into branches; the program's --profile and --trace read them."),
+    ] = False,
 ) -> None:
     """Transpiles and builds a project."""
     with _reporting(False):
         options = Options(
-            backend=backend, target=target, out=out, dump_dir=dump_dir, passes=choose_passes(passes), threads=threads
+            backend=backend,
+            target=target,
+            out=out,
+            dump_dir=dump_dir,
+            passes=choose_passes(passes),
+            threads=threads,
+            profile=profile,
         )
         project, _ = _project(file, options, entry, False)
         with _progress(False) as step:
@@ -126,6 +136,9 @@ def bench(
     ablate: Annotated[bool, typer.Option("--ablate", help="Measures the program without each pass too.")] = False,
     seconds: Annotated[float, typer.Option(help="How long to measure.")] = 20.0,
     inputs: Annotated[int | None, typer.Option(help="Measures so many of the file's inputs.")] = None,
+    start: Annotated[
+        bool, typer.Option("--start/--no-start", help="Measures from a process's start to its first answer too.")
+    ] = True,
     entry: EntryOption = None,
     out: Annotated[Path | None, typer.Option("-o", "--out", help="Keeps the project in this folder.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Prints one line of JSON and nothing else.")] = False,
@@ -143,7 +156,13 @@ def bench(
             project.build(runner=False, progress=lambda done, of, what: step(f"build {done}/{of}", what))
             effort = Effort(seconds=seconds)
             result = run_bench(
-                project, rivals, effort=effort, inputs=inputs, ablate=ablate, step=lambda what: step(what, "")
+                project,
+                rivals,
+                effort=effort,
+                inputs=inputs,
+                ablate=ablate,
+                start=start,
+                step=lambda what: step(what, ""),
             )
         if as_json:
             answer(result.as_json())

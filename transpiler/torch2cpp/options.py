@@ -39,6 +39,8 @@ class Options:
     verify_regions: bool = True
     #: Successive examples are calls on one instance.
     stateful: bool = False
+    #: Whether the host program can count and measure its branches.
+    profile: bool = False
 
     @property
     def described(self) -> str:
@@ -50,6 +52,8 @@ class Options:
             parts.append(f"{self.threads} thread{'s' if self.threads > 1 else ''}")
         if self.pin:
             parts.append("pinned " + ", ".join(f"{k}={v!r}" for k, v in self.pin.items()))
+        if self.profile:
+            parts.append("with clocks in branches")
         if self.passes != ALL:
             parts.append("without passes " + ", ".join(sorted(ALL - self.passes)))
         return ", ".join(parts)

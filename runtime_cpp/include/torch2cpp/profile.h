@@ -1,4 +1,5 @@
-// Time spent in each region, for `--profile`; costs one comparison while it is off.
+// Time spent in each region and, in programs made with `--profile`, in each branch and iteration.
+// Costs one comparison a region while it is off.
 #pragma once
 
 #include <atomic>
@@ -11,40 +12,48 @@
 
 namespace torch2cpp {
 
-struct RegionTime {
-  std::string region;
+enum class Profiling { kOff, kTimes, kEvents };
+enum class Probe { kRegion, kBranch };
+
+struct ProbeTime {
+  std::string name;
   int64_t calls = 0;
   double seconds = 0.0;
 };
 
-// Switches profiling on or off and forgets what was measured.
-TORCH2CPP_API void set_profiling(bool on);
-// What was measured since, slowest region first.
-TORCH2CPP_API std::vector<RegionTime> region_times();
+// Switches profiling and forgets what was measured. With kEvents, each single run is kept for `write_trace`.
+TORCH2CPP_API void set_profiling(Profiling how);
+// What was measured since, slowest first. A branch's time holds that of the regions it calls.
+TORCH2CPP_API std::vector<ProbeTime> probe_times(Probe probe);
+// Writes the single runs as a Chrome trace, which Perfetto and chrome://tracing open. Throws std::runtime_error
+// where the file cannot be written.
+TORCH2CPP_API void write_trace(const std::string& path);
 
 namespace detail {
-extern std::atomic<bool> profiling;
-void record_time(const char* region, std::chrono::steady_clock::duration time);
+extern std::atomic<Profiling> profiling;
+void record_time(Probe probe, const char* name, std::chrono::steady_clock::time_point start);
 }  // namespace detail
 
-// Measures from its making to its end.
+// Measures from its making to its end. `name` must stay: literals do.
 class Timed {
  public:
-  explicit Timed(const char* region) : region_(detail::profiling.load(std::memory_order_relaxed) ? region : nullptr) {
-    if (region_ != nullptr) {
+  Timed(Probe probe, const char* name)
+      : probe_(probe), name_(detail::profiling.load(std::memory_order_relaxed) != Profiling::kOff ? name : nullptr) {
+    if (name_ != nullptr) {
       start_ = std::chrono::steady_clock::now();
     }
   }
   ~Timed() {
-    if (region_ != nullptr) {
-      detail::record_time(region_, std::chrono::steady_clock::now() - start_);
+    if (name_ != nullptr) {
+      detail::record_time(probe_, name_, start_);
     }
   }
   Timed(const Timed&) = delete;
   Timed& operator=(const Timed&) = delete;
 
  private:
-  const char* region_;
+  Probe probe_;
+  const char* name_;
   std::chrono::steady_clock::time_point start_;
 };
 

@@ -18,7 +18,7 @@ namespace torch2cpp::runner {
 namespace {
 
 struct Arguments {
-  std::string entry, weights, output, golden, input_folder, output_folder;
+  std::string entry, weights, output, golden, input_folder, output_folder, trace;
   std::vector<std::string> inputs, scalars;
   int repeat = 1, threads = 0;
   bool profile = false, help = false;
@@ -62,6 +62,8 @@ Arguments parse_arguments(int argc, char** argv) {
       out.threads = std::stoi(value());
     } else if (word == "--profile") {
       out.profile = true;
+    } else if (word == "--trace") {
+      out.trace = value();
     } else if (word == "--help" || word == "-h") {
       out.help = true;
     } else {
@@ -85,7 +87,9 @@ void print_help(const Program& program) {
                "  --weights FILE      other weights of the same names and shapes\n"
                "  --repeat N          calls N times and prints the times\n"
                "  --threads N         threads of tensor operations\n"
-               "  --profile           prints the time spent in each region\n"
+               "  --profile           prints the time spent in each region, and in each branch of a program made with "
+               "--profile\n"
+               "  --trace FILE        writes each single run of them, for Perfetto or chrome://tracing\n"
                "  --golden FOLDER     runs the recorded cases and compares\n";
   for (const Entry& entry : program.entries) {
     std::cout << "\n" << entry.name << "\n";
@@ -163,6 +167,31 @@ void print_times(std::vector<double> times) {
   std::cout << "\n";
 }
 
+Profiling profiling_of(const Arguments& arguments) {
+  return !arguments.trace.empty() ? Profiling::kEvents : arguments.profile ? Profiling::kTimes : Profiling::kOff;
+}
+
+void print_probes(const char* title, Probe probe) {
+  const std::vector<ProbeTime> all = probe_times(probe);
+  if (!all.empty()) {
+    std::cout << title << "\n";
+  }
+  for (const ProbeTime& each : all) {
+    std::cout << "  " << std::setw(10) << each.seconds * 1e6 / static_cast<double>(each.calls) << " us x "
+              << std::setw(6) << each.calls << "  " << each.name << "\n";
+  }
+}
+
+void report_times(const Arguments& arguments) {
+  if (arguments.profile) {
+    print_probes("regions", Probe::kRegion);
+    print_probes("branches and iterations, with the regions inside", Probe::kBranch);
+  }
+  if (!arguments.trace.empty()) {
+    write_trace(arguments.trace);
+  }
+}
+
 // Calls the entry; the time it took, in microseconds, is added to `times`.
 Flat timed_call(const Program& program, const Entry& entry, const Flat& inputs, std::vector<double>& times) {
   const auto start = std::chrono::steady_clock::now();
@@ -189,6 +218,7 @@ int run_folder(const Program& program, const Arguments& arguments) {
   program.load(arguments.weights);
   const Entry& entry = find_entry(program, arguments.entry);
   std::vector<double> times;
+  set_profiling(profiling_of(arguments));
   for (const std::filesystem::path& file : files) {
     Flat inputs = read_inputs(arguments);
     add_file("", file.string(), inputs);
@@ -198,6 +228,7 @@ int run_folder(const Program& program, const Arguments& arguments) {
     }
   }
   print_times(times);
+  report_times(arguments);
   return 0;
 }
 
@@ -205,7 +236,7 @@ int run_once(const Program& program, const Arguments& arguments) {
   program.load(arguments.weights);
   const Entry& entry = find_entry(program, arguments.entry);
   const Flat inputs = read_inputs(arguments);
-  set_profiling(arguments.profile);
+  set_profiling(profiling_of(arguments));
   Flat results;
   std::vector<double> times;
   for (int i = 0; i < arguments.repeat; ++i) {
@@ -218,12 +249,7 @@ int run_once(const Program& program, const Arguments& arguments) {
     write_outputs(arguments.output, results);
   }
   print_times(times);
-  if (arguments.profile) {
-    for (const RegionTime& region : region_times()) {
-      std::cout << "  " << std::setw(10) << region.seconds * 1e6 / static_cast<double>(region.calls) << " us x "
-                << std::setw(6) << region.calls << "  " << region.region << "\n";
-    }
-  }
+  report_times(arguments);
   return 0;
 }
 

@@ -35,6 +35,15 @@ def choose_rivals(names: Sequence[str]) -> tuple[str, ...]:
 
 @final
 @dataclass(frozen=True, slots=True)
+class Startup:
+    """Milliseconds of a whole process with one call, and its peak resident memory in MB (10^6 bytes)."""
+
+    milliseconds: float
+    megabytes: float
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class BenchResult:
     """Times in microseconds; None for a rival that cannot run the model, with its reason."""
 
@@ -50,6 +59,10 @@ class BenchResult:
     seconds: float = 0.0
     #: Pass -> time per input without it, where that was asked for; `torch2cpp` -> with all of them.
     ablation: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    #: Rival -> from the start of its process to the first answer, of those that were asked for and run.
+    startup: Mapping[str, Startup] = field(default_factory=dict)
+    #: Why a rival is not in `startup`.
+    startup_reasons: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def break_even_runs(self) -> int | None:
@@ -75,6 +88,12 @@ class BenchResult:
         out["reasons"] = dict(self.reasons)
         out["backend"] = self.backend
         out["seconds"] = round(self.seconds, 2)
+        if self.startup or self.startup_reasons:
+            out["startup"] = {
+                name: {"milliseconds": round(s.milliseconds, 1), "megabytes": round(s.megabytes, 1)}
+                for name, s in self.startup.items()
+            } | dict.fromkeys(self.startup_reasons)
+            out["startup_reasons"] = dict(self.startup_reasons)
         if self.ablation:
             out["ablation"] = {name: [round(t, 2) for t in times] for name, times in self.ablation.items()}
         return json.dumps(out)
@@ -91,11 +110,17 @@ class BenchResult:
             table.add_row(label, *("-" if c is None else f"{c[i]:,.1f}" for c in cells))
         table.add_section()
         table.add_row("C++ faster by", *(self._gain(name) for name in names))
+        if self.startup:
+            table.add_section()
+            each = [self.startup.get(name) for name in names]
+            table.add_row("start to first answer, ms", *("" if s is None else f"{s.milliseconds:,.0f}" for s in each))
+            table.add_row("peak memory, MB", *("" if s is None else f"{s.megabytes:,.0f}" for s in each))
         return table
 
     def notes(self) -> list[str]:
         """Reasons, the break-even, what each pass brings."""
         out = [f"{name}: {reason}" for name, reason in self.reasons.items()]
+        out += [f"{name}, start: {reason}" for name, reason in self.startup_reasons.items()]
         runs = self.break_even_runs
         said = "never" if runs is None else f"after {runs:,} runs"
         out.append(f"transpiled and built in {self.seconds:.1f} s, which pays for itself against eager {said}")

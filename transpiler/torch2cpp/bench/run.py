@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -13,6 +14,7 @@ from torch2cpp.bench.ours import Emitted, RegionsOnly
 from torch2cpp.bench.pieces import Pieces
 from torch2cpp.bench.result import OURS, RIVALS, BenchResult, choose_rivals, describe
 from torch2cpp.bench.rivals import Calls, CannotRun, PythonRival, Rival, checked, compiled, scripted
+from torch2cpp.bench.startup import startup
 from torch2cpp.parity.compare import tensors_in
 from torch2cpp.parity.run import Outcome
 from torch2cpp.project import Project
@@ -30,16 +32,24 @@ def bench(
     effort: Effort | None = None,
     inputs: int | None = None,
     ablate: bool = False,
+    start: bool = False,
     step: Step = lambda _: None,
 ) -> BenchResult:
     """Times of the C++ and the rivals on the examples, in turns. Raises UnknownRival.
 
     With `inputs`, on so many of the examples: spread over all, the first ones where they are successive calls.
-    Builds the project where that was not done. Uses as many threads as the project was transpiled for.
+    `ablate` measures the program without each pass too, `start` the time from the start of a process to its first
+    answer, and its memory. Builds the project where that was not done. Uses as many threads as the project was
+    transpiled for.
     """
     against = choose_rivals(against)
     with using_threads(project.transpiled.options.threads):
-        return _bench(project, against, effort or Effort(), _choose(project, inputs), ablate, step)
+        found = _bench(project, against, effort or Effort(), _choose(project, inputs), ablate, step)
+        if start:
+            step("start")
+            figures, reasons = startup(project, against)
+            found = replace(found, startup=figures, startup_reasons=reasons)
+        return found
 
 
 def _choose(project: Project, inputs: int | None) -> list[int]:

@@ -47,12 +47,15 @@ from torch2cpp.hostir.types import (
 )
 
 
-def assemble(program: Program, compiled: CompiledRegions, **about: Any) -> ProjectView:
-    """Everything the templates need; `about` is what the program does not know (version, options, ...)."""
+def assemble(program: Program, compiled: CompiledRegions, probes: bool = False, **about: Any) -> ProjectView:
+    """Everything the templates need; `about` is what the program does not know (version, options, ...).
+
+    With `probes`, the host program measures its branches.
+    """
     layout = lay_out(program)
     main_file = next((f.span.file for f in program.entries.values()), "")
-    entries = [_method(function_text(f, layout, main_file), layout) for f in program.entries.values()]
-    functions = [_method(function_text(f, layout, main_file), layout) for f in program.functions.values()]
+    entries = [_method(function_text(f, layout, main_file, probes), layout) for f in program.entries.values()]
+    functions = [_method(function_text(f, layout, main_file, probes), layout) for f in program.functions.values()]
     chosen = {report.region: report.chosen for report in compiled.reports}
     instances, members = _instances(compiled, layout, chosen)
     regions = [

@@ -91,7 +91,8 @@ def looks_like_expression(op: If) -> bool:
         # An arm that only hands on another variable is an assignment of an `if` statement.
         if op.span.line == op.span.end_line or all(len(b.ops) > 1 or _is_constant_arm(b) for b in blocks(op)):
             return True
-    if op.span.line != op.span.end_line:
+    # What an `if` statement does stands on other lines than its test.
+    if op.span.line != op.span.end_line or not all(overlap(o.span, op.span) for b in blocks(op) for o in b.ops):
         return False
     return all(_type_is(operands(b.ops[-1])[0], result) for b in blocks(op))
 

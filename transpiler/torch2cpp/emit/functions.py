@@ -14,6 +14,7 @@ from torch2cpp.emit.fold import fold
 from torch2cpp.emit.layout import Layout
 from torch2cpp.emit.nodes import Comments, Line, Node, render
 from torch2cpp.emit.precedence import ATOM, POSTFIX, Expr
+from torch2cpp.emit.probes import with_probes
 from torch2cpp.emit.statements import Statements
 from torch2cpp.emit.variables import Variables, allocate
 from torch2cpp.hostir.ops import Call, Cell, Load, Store, Value, walk
@@ -54,8 +55,11 @@ class FunctionText:
     function: Function
 
 
-def function_text(function: Function, layout: Layout, main_file: str) -> FunctionText:
-    """Emits one function. `main_file` is the Python file whose name comments leave out."""
+def function_text(function: Function, layout: Layout, main_file: str, probes: bool = False) -> FunctionText:
+    """Emits one function. `main_file` is the Python file whose name comments leave out.
+
+    With `probes`, each branch and iteration is measured.
+    """
     folding = fold(function.body, layout.program.regions)
     flow = analyse(function.body, folding)
 
@@ -76,7 +80,8 @@ def function_text(function: Function, layout: Layout, main_file: str) -> Functio
     )
     used = {v for v in dict.fromkeys(variables.of.values()) if v.read}
     statements = Statements(function, expressions, flow, variables, places, used)
-    nodes: list[Node] = [*_local_cells(function, spelled), *statements.body()]
+    body = statements.body()
+    nodes: list[Node] = [*_local_cells(function, spelled), *(with_probes(body, main_file) if probes else body)]
     return FunctionText(
         name=layout.methods[function.name],
         python_name=function.name,

@@ -39,6 +39,8 @@ class Branch:
     then: list[Node]
     orelse: list[Node]
     span: Span | None = None
+    #: Whether `then` is what Python has in its `else`.
+    negated: bool = False
 
 
 Node = Line | Braces | Branch

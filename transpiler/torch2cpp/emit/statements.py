@@ -278,12 +278,12 @@ class Statements:
             return [*nodes, Branch(cond, then, [], op.span), *rest]
         if not other_goes_on:
             orelse, rest = self.block(op.orelse, inner), self.block(op.then, ctx)
-            return [*nodes, Branch(self.expressions.negated(op.cond).text, orelse, [], op.span), *rest]
+            return [*nodes, Branch(self.expressions.negated(op.cond).text, orelse, [], op.span, True), *rest]
         then, orelse = self.block(op.then, ctx), self.block(op.orelse, ctx)
         if then:
             nodes.append(Branch(cond, then, orelse, op.span))
         elif orelse:
-            nodes.append(Branch(self.expressions.negated(op.cond).text, orelse, [], op.span))
+            nodes.append(Branch(self.expressions.negated(op.cond).text, orelse, [], op.span, True))
         elif self._has_effect(op):
             nodes.append(Line(f"static_cast<void>({cond});", op.span))
         return nodes

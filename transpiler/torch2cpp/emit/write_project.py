@@ -60,14 +60,18 @@ def package_version() -> str:
         return "0.1.0"
 
 
-def write_project(program: Program, compiled: CompiledRegions, folder: Path, options: str) -> ProjectView:
+def write_project(
+    program: Program, compiled: CompiledRegions, folder: Path, options: str, probes: bool = False
+) -> ProjectView:
     """Writes the project into `folder`, which may hold an earlier version of it.
 
+    `options` says in one line how it was made; with `probes`, the host program measures its branches.
     Files whose content stays the same are not touched, so that a build redoes only what changed.
     """
     view = assemble(
         program,
         compiled,
+        probes,
         version=package_version(),
         runtime_version=_runtime_version(),
         options=options,

@@ -1,0 +1,145 @@
+"""From the start of a process to its first answer, and the memory it takes at most.
+
+Each rival is a program of its own that loads the model, makes one call and ends: the emitted runner,
+Python with the eager model, and a C++ program over libtorch with the scripted model.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from torch2cpp.backends.verify_region import environment
+from torch2cpp.bench.result import OURS, Startup
+from torch2cpp.bench.rivals import CannotRun, one_line, scripted
+from torch2cpp.bench.script_runner import script_runner
+from torch2cpp.project import Project
+
+#: Processes started of each, in turns; the first round warms the disk's cache.
+ROUNDS = 6
+#: Seconds after which a program is given up.
+LIMIT = 300
+RIVALS = ("eager", "torchscript")
+#: Run by Python: the model's file, its module's name, the pickled model and arguments, the entry.
+_EAGER = """
+import importlib.util, os, sys
+import torch
+path, name, pickled, entry = sys.argv[1:]
+if name != "-":
+    sys.path.insert(0, os.path.dirname(path))
+    spec = importlib.util.spec_from_file_location(name, path)
+    sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(sys.modules[name])
+model, args = torch.load(pickled, weights_only=False)
+with torch.no_grad():
+    (model if entry == "forward" else getattr(model, entry, model))(*args)
+print("done", flush=True)
+os._exit(0)
+"""
+
+
+def startup(project: Project, rivals: Sequence[str]) -> tuple[dict[str, Startup], dict[str, str]]:
+    """Rival -> its figures on the first example that raises nothing; and why a rival has none."""
+    number = next((i for i, outcome in enumerate(project.transpiled.outcomes) if not outcome.raised), None)
+    if number is None or (number and project.transpiled.options.stateful):
+        return {}, dict.fromkeys((*rivals, OURS), "every example raises")
+    commands: dict[str, list[str]] = {}
+    reasons: dict[str, str] = {}
+    with tempfile.TemporaryDirectory() as name:
+        for rival in (*(r for r in RIVALS if r in rivals), OURS):
+            try:
+                commands[rival] = _command(rival, project, number, Path(name))
+                _run(commands[rival])
+            except CannotRun as reason:
+                commands.pop(rival, None)
+                reasons[rival] = str(reason)
+        return _measure(commands), reasons
+
+
+def _measure(commands: Mapping[str, list[str]]) -> dict[str, Startup]:
+    found: dict[str, list[Startup]] = {name: [] for name in commands}
+    for _ in range(ROUNDS):
+        for name, command in commands.items():
+            found[name].append(_run(command))
+    return {
+        name: Startup(
+            statistics.median(each.milliseconds for each in rounds[1:]), max(each.megabytes for each in rounds)
+        )
+        for name, rounds in found.items()
+    }
+
+
+def _command(rival: str, project: Project, number: int, folder: Path) -> list[str]:
+    """The program and its arguments. Raises CannotRun."""
+    entry, args = project.transpiled.calls[number]
+    match rival:
+        case "eager":
+            return _eager(project.model, entry, args, folder)
+        case "torchscript":
+            return _scripted(project, entry, args, folder)
+        case _:
+            cases = project.folder / "golden"
+            given = cases / f"{entry}_{number}.in.safetensors"
+            if not given.exists():
+                raise CannotRun("its inputs are not recorded: they are large, or its results are random")
+            runner = str(project.build(python=True).runner)
+            weights = str(project.folder / "weights.safetensors")
+            return [runner, "--entry", entry, "--input", str(given), "--weights", weights]
+
+
+def _eager(model: Any, entry: str, args: Sequence[Any], folder: Path) -> list[str]:
+    made = model if inspect.isfunction(model) else type(model)
+    module = sys.modules.get(made.__module__)
+    path = getattr(module, "__file__", None)
+    if path is None:
+        raise CannotRun("its source file is not known")
+    known = made.__module__.partition(".")[0] in ("torch", "transformers")
+    pickled = folder / "eager.pt"
+    try:
+        torch.save((model, tuple(args)), pickled)
+    except Exception as error:  # whatever a model's own pickling raises
+        raise CannotRun(f"it cannot be pickled: {one_line(error)}") from error
+    name = "-" if known else made.__module__
+    return [sys.executable, "-c", _EAGER, path, name, str(pickled), entry]
+
+
+def _scripted(project: Project, entry: str, args: Sequence[Any], folder: Path) -> list[str]:
+    try:
+        module = scripted(project.transpiled.options.entries)(copy.deepcopy(project.model))
+        if not isinstance(module, torch.jit.ScriptModule):
+            raise CannotRun("a function, which has no file of its own")
+        torch.jit.save(module, folder / "scripted.pt")
+    except CannotRun:
+        raise
+    except Exception as error:  # models that do not script raise all sorts
+        raise CannotRun(one_line(error)) from error
+    torch.save(tuple(args), folder / "arguments.pt")
+    return [str(script_runner()), str(folder / "scripted.pt"), str(folder / "arguments.pt"), entry]
+
+
+def _run(command: Sequence[str]) -> Startup:
+    """Raises CannotRun where the program fails."""
+    variables = environment() | {"OMP_NUM_THREADS": str(torch.get_num_threads())}
+    began = time.perf_counter()
+    with tempfile.TemporaryFile() as said:
+        process = subprocess.Popen(command, stdout=said, stderr=subprocess.STDOUT, env=variables)
+        # `wait4` has the memory of this process alone.
+        _, status, usage = os.wait4(process.pid, 0)
+        taken = time.perf_counter() - began
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode != 0:
+            said.seek(0)
+            words = " ".join(said.read().decode(errors="replace").split())
+            raise CannotRun(f"its program ended with {process.returncode}: {words[-300:]}")
+    return Startup(taken * 1e3, usage.ru_maxrss * 1024 / 1e6)
