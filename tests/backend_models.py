@@ -7,7 +7,10 @@ from torch import nn
 
 
 class Routed(nn.Module):
-    """Convolutions, then either a classifier or a recurrent layer, by what the features say."""
+    """Convolutions, then either a classifier or a recurrent layer, by what they say.
+
+    `out` and `place` are names that the C++ of regions uses itself.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -18,12 +21,12 @@ class Routed(nn.Module):
         self.out = nn.Linear(6, 4)
 
     def forward(self, image: torch.Tensor, bias: torch.Tensor):  # type: ignore[no-untyped-def]
-        features = torch.relu(self.norm(self.conv(image)))
-        pooled = features.mean((2, 3))
-        if (pooled.sum(1) + bias).sum() > 0:
-            scores = torch.softmax(self.fc(pooled), -1)
+        out = torch.relu(self.norm(self.conv(image)))
+        place = out.mean((2, 3))
+        if (place.sum(1) + bias).sum() > 0:
+            scores = torch.softmax(self.fc(place), -1)
             return scores, scores.argmax(-1)
-        steps, _ = self.rnn(features.flatten(2).permute(2, 0, 1))
+        steps, _ = self.rnn(out.flatten(2).permute(2, 0, 1))
         scores = torch.log_softmax(torch.tanh(self.out(steps[-1])), -1)
         return scores, scores.argmax(-1)
 

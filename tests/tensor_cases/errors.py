@@ -13,6 +13,11 @@ from torch import nn
 from tensor_cases.inputs import MATRICES, rand
 
 
+def no_such(out):
+    subscript = out - 1
+    return subscript[0] * 2
+
+
 class Errors(nn.Module):
     def tensors_of_scalars(self, x, n):
         a = x[0, 0].item()
@@ -35,6 +40,21 @@ class Errors(nn.Module):
             torch.LongTensor([n]),
             torch.tensor([]),
         )
+
+    def names(self, x, n):
+        # Those that the C++ of regions uses itself.
+        place = x.relu() + n
+        if place.sum() > 1:
+            element, ints = place * 2, place.long()
+            tensors, impl = element[:, n:], ints + n
+            if impl.sum() > 2:
+                no_grad = tensors.sum() + ints.sum()
+                rethrow, out = no_grad * 2, [place, element]
+                return place, element, ints, tensors, impl, rethrow, out
+            return impl, no_such(place)
+        list_ = place.exp()
+        tensor = list_ + 1
+        return tensor, list_
 
     def pads(self, x, n):
         return (
@@ -222,6 +242,7 @@ class Errors(nn.Module):
 
 INPUTS = {
     "tensors_of_scalars": MATRICES,
+    "names": [*MATRICES, (torch.zeros(2, 2), 0), (torch.full((1, 3), 0.5), 0)],
     "pads": MATRICES,
     "linalgs": [(rand(3, 3), 1), (rand(2, 2), 0), (rand(4, 4), 1)],
     "chol": [(torch.zeros(2, 2),), (torch.eye(2),)],

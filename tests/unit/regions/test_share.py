@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import torch
 from torch import nn
 
 from region_from_export import region_of
+from torch2cpp.emit.environment import shipped
 from torch2cpp.hostir.program import Region
 from torch2cpp.regions.as_graph import as_graph
 from torch2cpp.regions.share import constant_key, share
@@ -75,3 +78,14 @@ def test_the_graph_computes_what_the_module_does() -> None:
     graph = as_graph(region, weights)
     assert torch.equal(graph(x)[0], module(x))
     assert [name for name, _ in graph.named_buffers()] == ["w0", "w1"]
+
+
+def test_no_region_is_named_as_a_type_of_its_own_code() -> None:
+    """What the copied headers declare is reserved, so that a variable of any name can give a region its name."""
+    templates = shipped("templates")
+    text = "".join((templates / path).read_text() for path in ("aten/aten_border.h", "regions/compiled_border.h"))
+    declared = re.findall(r"^(?:struct|class|using) (\w+)", text, re.MULTILINE)
+    assert {"Place", "Ints", "NoGrad"} <= set(declared)
+    for name in (*declared, "Tensor", "List", "Impl"):
+        (distinct,) = share([_region(name, Affine(), 2, 4)]).distinct
+        assert distinct.class_name != name

@@ -58,6 +58,12 @@ def supported(region: Region) -> Type | None:
     borders: tuple[Operand, ...] = (*region.params, *region.results)
     return next((v.type for v in borders if isinstance(v, Value) and cpp_type(v.type) is None), None)
 
+#: What the templates of regions call or declare in the call operator.
+RESERVED = frozenset(
+    {"impl_", "place", "no_grad", "in", "out", "eagerly", "Ints", "OptionalTensors", "Tensors", "Tensor", "List"}
+    | {"number", "borrow", "own", "element", "subscript", "writable", "rethrow", "NoGrad", "Place"}
+)
+
 
 def cpp_type(t: Type) -> str | None:
     """The C++ type of a region's parameter or result, None for types that regions do not carry."""
@@ -79,7 +85,7 @@ def cpp_type(t: Type) -> str | None:
 def interface(distinct: DistinctRegion, namespace: str) -> tuple[Interface, Scope]:
     """The interface, and the scope of names in which the call operator's body goes on."""
     region = distinct.region
-    scope = Scope({"impl_", "place", "Ints", "OptionalTensors", "number", "borrow", "own", distinct.class_name})
+    scope = Scope({*RESERVED, distinct.class_name})
     params = tuple(CppValue(_parameter(p.type), scope.fresh(p.name), str(p.type)) for p in region.params)
     # A result may also be a weight or a constant handed on.
     results = tuple(_result(r) for r in region.results)

@@ -17,8 +17,8 @@ from torch2cpp.hostir.ops import HostOp, TensorOp, Value, WeightRef, results
 from torch2cpp.hostir.program import Region
 from torch2cpp.hostir.types import TensorType, Type
 
-#: Names that the emitted headers use themselves.
-RESERVED_NAMES = frozenset({"tensor", "list"})
+#: Types that the C++ of regions uses under these names (written as `identifier` writes them): no region is named so.
+RESERVED_NAMES = frozenset({"tensor", "tensors", "list", "ints", "optionaltensors", "nograd", "place", "impl"})
 
 
 @final
