@@ -110,7 +110,9 @@ def test_the_program_finds_its_library(project: Project) -> None:
 def test_bench_has_every_rival_or_its_reason(project: Project) -> None:
     if backend_of(project) != "onnxruntime":
         return
-    result = bench(project, ("eager", "torchscript", "onnxruntime"), effort=Effort(least=2, most=3, seconds=1))
+    result = bench(
+        project, ("eager", "torchscript", "onnxruntime"), effort=Effort(least=2, most=3, seconds=1), start=True
+    )
     line = json.loads(result.as_json())
     assert {"model", "threads", "rows", "break_even_runs", "reasons"} <= set(line)
     assert line["threads"] == 1
@@ -118,6 +120,10 @@ def test_bench_has_every_rival_or_its_reason(project: Project) -> None:
     assert all(row["eager"] > 0 and row["torch2cpp"] > 0 and row["onnxruntime"] > 0 for row in line["rows"])
     assert all(row["regions_only"] >= 0 for row in line["rows"])
     assert all((row["torchscript"] is None) == ("torchscript" in line["reasons"]) for row in line["rows"])
+    # Each in a process of its own: the program, Python, a C++ program over libtorch.
+    assert not line["startup_reasons"]
+    assert set(line["startup"]) == {"eager", "torchscript", "torch2cpp"}
+    assert all(each["milliseconds"] > 1 and each["megabytes"] > 5 for each in line["startup"].values())
 
 
 def test_auto_records_times_and_mixes_backends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -9,11 +10,12 @@ from typing import Any
 
 import pytest
 import torch
+from rich.console import Console
 from torch import nn
 
 from torch2cpp.bench.measure import Effort, measure
 from torch2cpp.bench.pieces import Pieces, record
-from torch2cpp.bench.result import BenchResult
+from torch2cpp.bench.result import BenchResult, Startup
 from torch2cpp.bench.rivals import CannotRun, PythonRival, checked, compiled, scripted
 from torch2cpp.bench.snapshot import Snapshot
 from torch2cpp.options import Options
@@ -168,6 +170,24 @@ def test_the_json_line_has_what_is_promised() -> None:
     # 125 microseconds are saved a run.
     assert line["break_even_runs"] == 40000
     assert "torchscript: it does not script" in result.notes()
+
+
+def test_start_and_memory_stand_in_the_table_and_in_the_line() -> None:
+    times = {"eager": [100.0], "torchscript": [80.0], "torch2cpp": [50.0]}
+    start = {"eager": Startup(2000.0, 300.0), "torch2cpp": Startup(150.25, 110.0)}
+    result = BenchResult("m", 1, "aten", ("0",), times, startup=start, startup_reasons={"torchscript": "no file"})
+    line = json.loads(result.as_json())
+    assert line["startup"] == {
+        "eager": {"milliseconds": 2000.0, "megabytes": 300.0},
+        "torch2cpp": {"milliseconds": 150.2, "megabytes": 110.0},
+        "torchscript": None,
+    }
+    assert "torchscript, start: no file" in result.notes()
+    console = Console(width=120, record=True, file=io.StringIO())
+    console.print(result.table())
+    rows = {text.split("│")[1].strip(): text for text in console.export_text().splitlines() if "│" in text}
+    assert [c.strip() for c in rows["start to first answer, ms"].split("│")[2:-1]] == ["2,000", "", "150"]
+    assert [c.strip() for c in rows["peak memory, MB"].split("│")[2:-1]] == ["300", "", "110"]
 
 
 def test_compiling_never_pays_for_what_is_slower() -> None:
