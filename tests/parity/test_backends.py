@@ -99,20 +99,17 @@ def test_threads_at_once(project: Project) -> None:
         torch.testing.assert_close(a[0], b[0])
 
 
+@pytest.mark.parametrize("project", ["onnxruntime"], indirect=True)
 def test_the_program_finds_its_library(project: Project) -> None:
-    if backend_of(project) != "onnxruntime":
-        return
     runner = project.folder / "build" / f"{project.name}_run"
     done = subprocess.run([runner, "--golden", project.folder / "golden"], capture_output=True, text=True, check=False)
     assert "5 of 5 as recorded" in done.stdout, done.stdout + done.stderr
 
 
+@pytest.mark.parametrize("project", ["onnxruntime"], indirect=True)
 def test_bench_has_every_rival_or_its_reason(project: Project) -> None:
-    if backend_of(project) != "onnxruntime":
-        return
-    result = bench(
-        project, ("eager", "torchscript", "onnxruntime"), effort=Effort(least=2, most=3, seconds=1), start=True
-    )
+    effort = Effort(least=2, most=3, seconds=1)
+    result = bench(project, ("eager", "torchscript", "onnxruntime"), effort=effort, start=True)
     line = json.loads(result.as_json())
     assert {"model", "threads", "rows", "break_even_runs", "reasons"} <= set(line)
     assert line["threads"] == 1
