@@ -58,6 +58,7 @@ def supported(region: Region) -> Type | None:
     borders: tuple[Operand, ...] = (*region.params, *region.results)
     return next((v.type for v in borders if isinstance(v, Value) and cpp_type(v.type) is None), None)
 
+
 #: What the templates of regions call or declare in the call operator.
 RESERVED = frozenset(
     {"impl_", "place", "no_grad", "in", "out", "eagerly", "Ints", "OptionalTensors", "Tensors", "Tensor", "List"}

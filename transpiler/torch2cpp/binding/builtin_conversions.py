@@ -142,7 +142,8 @@ def _run_time_tuple(cx: Context, v: AbsVal) -> AbsVal:
 @builtin(dict, static=False)
 def _dict(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
     from torch2cpp.binding.comprehensions import consume
-    from torch2cpp.binding.containers import dict_update, new_dict, set_item
+    from torch2cpp.binding.containers import new_dict
+    from torch2cpp.binding.item_writes import dict_update, set_item
     from torch2cpp.binding.iteration import unpack
 
     ref = new_dict(cx, [], cx.site(None))

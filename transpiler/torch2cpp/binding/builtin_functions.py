@@ -217,7 +217,7 @@ def _setattr(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsV
 
 def _name_of(cx: Context, v: AbsVal) -> str:
     if isinstance(v, Host):
-        from torch2cpp.binding.containers import need_static
+        from torch2cpp.binding.items import need_static
 
         need_static(cx, v)
         cx.refuse("T2C200", "an attribute name is decided at run time", "choose with an if between the attributes")

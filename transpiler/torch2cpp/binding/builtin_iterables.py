@@ -148,8 +148,9 @@ def _deepcopy(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> Abs
     """Copies what is inside too; an object that appears twice is refused rather than copied twice."""
     from torch2cpp.binding.comprehensions import consume
     from torch2cpp.binding.container_methods import list_append
-    from torch2cpp.binding.containers import new_dict, new_list, set_item
+    from torch2cpp.binding.containers import new_dict, new_list
     from torch2cpp.binding.dict_views import view
+    from torch2cpp.binding.item_writes import set_item
     from torch2cpp.binding.iteration import unpack
 
     o = resolve(cx, args[0])

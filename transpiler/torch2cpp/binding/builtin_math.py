@@ -59,7 +59,7 @@ TABLE[operator.itemgetter] = lambda cx, a, k: Native(
 
 
 def _get_items(cx: Context, obj: AbsVal, keys: list[AbsVal]) -> AbsVal:
-    from torch2cpp.binding.containers import get_item
+    from torch2cpp.binding.items import get_item
 
     got = [get_item(cx, obj, k) for k in keys]
     return got[0] if len(got) == 1 else Tup(tuple(got))

@@ -9,13 +9,14 @@ import libcst as cst
 
 from torch2cpp.binding import operators
 from torch2cpp.binding.container_methods import list_append
-from torch2cpp.binding.containers import new_dict, new_list, set_item
+from torch2cpp.binding.containers import new_dict, new_list
 from torch2cpp.binding.context import Context, Frame, Label
 from torch2cpp.binding.control import branch, labelled
 from torch2cpp.binding.convert import resolve
 from torch2cpp.binding.expressions import condition, evaluate
 from torch2cpp.binding.for_loops import loop
 from torch2cpp.binding.generators import GeneratorCall, in_frames, run_generator, take
+from torch2cpp.binding.item_writes import set_item
 from torch2cpp.binding.iteration import Items, at_run_time, items_of
 from torch2cpp.binding.optional import narrow, refinements
 from torch2cpp.binding.values import NONE, AbsVal, InstanceObj, Iter, ListObj, Rt, ScopeObj, Static, Tup

@@ -6,16 +6,12 @@ import torch
 
 from torch2cpp.binding import operators, struct_dicts
 from torch2cpp.binding.choices import distributes
-from torch2cpp.binding.containers import (
-    _tuple,
-    element_type,
-    fresh_rt,
-    new_list,
-)
+from torch2cpp.binding.containers import element_type, fresh_rt, new_list
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.convert import describe, is_scalar, resolve, same_layout, to_operand
 from torch2cpp.binding.counter_methods import counter_binary, counter_equal, counter_inplace
 from torch2cpp.binding.dict_views import is_view, snapshot
+from torch2cpp.binding.items import _tuple
 from torch2cpp.binding.keys import key_operand
 from torch2cpp.binding.own_equality import searched
 from torch2cpp.binding.unlike import common_type

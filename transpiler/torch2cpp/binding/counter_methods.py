@@ -91,8 +91,8 @@ def counter_binary(cx: Context, sign: str, a: AbsVal, b: AbsVal) -> AbsVal | Non
 
 def counter_inplace(cx: Context, sign: str, old: AbsVal, value: AbsVal) -> bool:
     """`a += b` changes a Counter itself: it takes over what the operator gives; whether it was one."""
-    from torch2cpp.binding.containers import dict_update
     from torch2cpp.binding.dict_methods import DICT
+    from torch2cpp.binding.item_writes import dict_update
 
     made = counter_binary(cx, sign, old, value)
     if made is None:

@@ -125,10 +125,11 @@ def _set(cx: Context, node: cst.Set) -> AbsVal:
 
 @handles(cst.Dict)
 def _dict(cx: Context, node: cst.Dict) -> AbsVal:
-    from torch2cpp.binding.containers import dict_update, new_dict
+    from torch2cpp.binding.containers import new_dict
+    from torch2cpp.binding.item_writes import dict_update
 
     ref = new_dict(cx, [], cx.site(node))
-    from torch2cpp.binding.containers import set_item
+    from torch2cpp.binding.item_writes import set_item
 
     for e in node.elements:
         if isinstance(e, cst.StarredDictElement):
@@ -363,7 +364,7 @@ def _attribute(cx: Context, node: cst.Attribute) -> AbsVal:
 
 @handles(cst.Subscript)
 def _subscript(cx: Context, node: cst.Subscript) -> AbsVal:
-    from torch2cpp.binding.containers import get_item
+    from torch2cpp.binding.items import get_item
 
     obj = evaluate(cx, node.value)
     return use(cx, get_item(cx, obj, subscript_index(cx, node)))

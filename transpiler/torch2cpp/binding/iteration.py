@@ -388,8 +388,8 @@ def _choice_slice(cx: Context, o: Iter) -> Items:
 
 def _unzip_items(cx: Context, o: Iter) -> Items:
     """zip(*pairs) of a run-time list of tuples: as many lists as a tuple has elements, none if it is empty."""
-    from torch2cpp.binding.containers import get_item
     from torch2cpp.binding.for_loops import loop
+    from torch2cpp.binding.items import get_item
 
     rows = resolve(cx, o.parts[0])
     assert isinstance(rows, Rt) and isinstance(rows.type, ListType) and isinstance(rows.type.elem, TupleType)
@@ -531,9 +531,9 @@ def _wrong_count(cx: Context, have: int, want: int) -> None:
 
 def _unpack_run_time(cx: Context, v: AbsVal, count: int, star: int | None) -> list[AbsVal]:
     if star is not None:
-        from torch2cpp.binding.containers import get_item
         from torch2cpp.binding.control import branch
         from torch2cpp.binding.expressions import make_slice
+        from torch2cpp.binding.items import get_item
 
         items = items_of(cx, v)
         assert isinstance(items.count, Host)

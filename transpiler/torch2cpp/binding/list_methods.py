@@ -9,14 +9,7 @@ from typing import Any, NoReturn
 import torch
 
 from torch2cpp.binding import operators
-from torch2cpp.binding.containers import (
-    constant_list,
-    fresh_rt,
-    need_static_if_loop,
-    new_list,
-    site_of,
-    widen_element,
-)
+from torch2cpp.binding.containers import constant_list, fresh_rt, new_list, site_of, widen_element
 from torch2cpp.binding.context import Context, Restart
 from torch2cpp.binding.control import branch
 from torch2cpp.binding.convert import (
@@ -30,6 +23,7 @@ from torch2cpp.binding.convert import (
     type_of,
 )
 from torch2cpp.binding.growth import learn_type
+from torch2cpp.binding.items import need_static_if_loop
 from torch2cpp.binding.own_equality import searched
 from torch2cpp.binding.unlike import common_type
 from torch2cpp.binding.values import NONE, AbsVal, Host, ListObj, Ref, Rt, Static, Tensor, Tup

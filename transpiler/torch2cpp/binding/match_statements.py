@@ -10,11 +10,12 @@ import libcst as cst
 from torch2cpp.binding import operators
 from torch2cpp.binding.aten import elements
 from torch2cpp.binding.container_operators import contains
-from torch2cpp.binding.containers import get_item, new_dict, new_list
+from torch2cpp.binding.containers import new_dict, new_list
 from torch2cpp.binding.context import Context, Label
 from torch2cpp.binding.control import branch, labelled
 from torch2cpp.binding.convert import describe, resolve
 from torch2cpp.binding.expressions import condition, evaluate, identical
+from torch2cpp.binding.items import get_item
 from torch2cpp.binding.optional import held, is_none, narrow, refinements
 from torch2cpp.binding.values import NONE, AbsVal, DictObj, Host, Rt, Static, Tup
 from torch2cpp.binding.variables import assign, use

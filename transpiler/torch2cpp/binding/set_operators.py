@@ -7,12 +7,14 @@ from typing import Any
 
 from torch2cpp.binding import operators
 from torch2cpp.binding.container_operators import contains
-from torch2cpp.binding.containers import as_list, dict_update, get_item, new_dict, new_set
+from torch2cpp.binding.containers import as_list, new_dict, new_set
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.control import branch
 from torch2cpp.binding.convert import NoType, describe, resolve, to_operand
 from torch2cpp.binding.dict_methods import SET, members_in_order, set_add
 from torch2cpp.binding.dict_views import is_view, snapshot
+from torch2cpp.binding.item_writes import dict_update
+from torch2cpp.binding.items import get_item
 from torch2cpp.binding.literal_sets import LiteralSet, make_run_time_set, make_set
 from torch2cpp.binding.values import NONE, AbsVal, DictObj, Rt, Static, Tup
 from torch2cpp.hostir.types import DictType, SetType

@@ -13,11 +13,12 @@ from torch2cpp.binding.aten import call_aten
 from torch2cpp.binding.attributes import delete_attribute, get_attribute, set_attribute
 from torch2cpp.binding.choices import distribute
 from torch2cpp.binding.container_operators import inplace_binary
-from torch2cpp.binding.containers import delete_item, get_item, set_item
 from torch2cpp.binding.context import Context, Terminated
 from torch2cpp.binding.control import branch
 from torch2cpp.binding.convert import resolve
 from torch2cpp.binding.expressions import condition, evaluate, make_function, subscript_index
+from torch2cpp.binding.item_writes import delete_item, set_item
+from torch2cpp.binding.items import get_item
 from torch2cpp.binding.iteration import unpack
 from torch2cpp.binding.optional import narrow, refinements
 from torch2cpp.binding.values import NONE, UNBOUND, AbsVal, Choice, Poison, Static, Tensor

@@ -67,7 +67,7 @@ class _Arguments:
         return self.items[self.next - 1]
 
     def named(self, key: str) -> AbsVal:
-        from torch2cpp.binding.containers import get_item
+        from torch2cpp.binding.items import get_item
 
         if not isinstance(self.o, DictObj):
             self.cx.raise_(TypeError, "format requires a mapping")
@@ -194,7 +194,7 @@ class _Formatter:
 
     def _field(self, field: str) -> AbsVal:
         from torch2cpp.binding.attributes import get_attribute
-        from torch2cpp.binding.containers import get_item
+        from torch2cpp.binding.items import get_item
 
         first, rest = formatter_field_name_split(field)
         value = self._argument(first)

@@ -6,10 +6,11 @@ import functools
 from collections.abc import Callable
 
 from torch2cpp.binding import operators
-from torch2cpp.binding.containers import new_list, run_time, slice_operands
+from torch2cpp.binding.containers import new_list, run_time
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.convert import describe, resolve
 from torch2cpp.binding.dict_views import snapshot
+from torch2cpp.binding.items import slice_operands
 from torch2cpp.binding.list_methods import index_of
 from torch2cpp.binding.values import AbsVal, Host, Iter, ListObj, Native, Rt, Static
 from torch2cpp.hostir.ops import Operand

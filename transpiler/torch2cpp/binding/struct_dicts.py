@@ -86,8 +86,8 @@ def method(cx: Context, o: Rt, name: str) -> Native | None:
 def equal(cx: Context, a: Rt, b: AbsVal) -> AbsVal | None:
     """`a == b` with another dict of known keys; None where `b` is none."""
     from torch2cpp.binding import operators
-    from torch2cpp.binding.containers import get_item as item_of
     from torch2cpp.binding.control import branch
+    from torch2cpp.binding.items import get_item as item_of
 
     other = resolve(cx, b)
     if isinstance(other, Rt) and is_dict(cx, other):

@@ -158,7 +158,7 @@ def _size(cx: Context, t: Tensor, args: list[AbsVal], kwargs: dict[str, AbsVal])
                 f"Dimension out of range (expected to be in range of [{-t.rank}, {t.rank - 1}], but got {given.value})",
             )
         return size_of(cx, t, given.value)
-    from torch2cpp.binding.containers import get_item
+    from torch2cpp.binding.items import get_item
 
     return get_item(cx, shape_of(cx, t), given)
 

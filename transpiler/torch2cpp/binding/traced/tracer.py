@@ -261,7 +261,8 @@ def _attribute_name(func: Any) -> str:
 def _meaning(cx: Context, func: Any, name: str, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
     """The call as the binding takes it from the user's own code."""
     from torch2cpp.binding.calls import call
-    from torch2cpp.binding.containers import get_item, set_item
+    from torch2cpp.binding.item_writes import set_item
+    from torch2cpp.binding.items import get_item
 
     if name in _BINARY:
         return operators.binary(cx, _BINARY[name], *args)
