@@ -144,7 +144,7 @@ def _dict(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
     from torch2cpp.binding.comprehensions import consume
     from torch2cpp.binding.containers import new_dict
     from torch2cpp.binding.item_writes import dict_update, set_item
-    from torch2cpp.binding.iteration import unpack
+    from torch2cpp.binding.unpacking import unpack
 
     ref = new_dict(cx, [], cx.site(None))
     if args:

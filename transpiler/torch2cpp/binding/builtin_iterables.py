@@ -151,7 +151,7 @@ def _deepcopy(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> Abs
     from torch2cpp.binding.containers import new_dict, new_list
     from torch2cpp.binding.dict_views import view
     from torch2cpp.binding.item_writes import set_item
-    from torch2cpp.binding.iteration import unpack
+    from torch2cpp.binding.unpacking import unpack
 
     o = resolve(cx, args[0])
     site = cx.site(None)

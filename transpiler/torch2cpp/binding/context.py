@@ -424,7 +424,7 @@ class Context:
 
     def write(self, key: Any, obj: Any, name: str | None = None) -> None:
         """Replaces a heap object on the current path."""
-        from torch2cpp.binding.joins import same_name
+        from torch2cpp.binding.join_values import same_name
         from torch2cpp.binding.kept import note
 
         if name is not None and same_name(self.state.heap.get(key), obj, name):

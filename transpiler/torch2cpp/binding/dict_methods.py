@@ -167,7 +167,7 @@ def _setdefault(cx: Context, ref: AbsVal, args: Args, kwargs: Kwargs) -> AbsVal:
 
 def _update(cx: Context, ref: AbsVal, args: Args, kwargs: Kwargs) -> AbsVal:
     from torch2cpp.binding.comprehensions import consume
-    from torch2cpp.binding.iteration import unpack
+    from torch2cpp.binding.unpacking import unpack
 
     arity(cx, "update", args, {}, 0, 1)
     if args:

@@ -15,7 +15,7 @@ from torch2cpp.binding.calls import _unwrapped
 from torch2cpp.binding.context import Context, Exit, Facts, Frame, Restart, struct_name
 from torch2cpp.binding.control import run_path
 from torch2cpp.binding.convert import NoType, describe, to_operand
-from torch2cpp.binding.joins import Inside, type_in
+from torch2cpp.binding.join_values import Inside, type_in
 from torch2cpp.binding.signature import InputSpec, ParamSpec, kinds_of
 from torch2cpp.binding.values import (
     NONE,

@@ -21,7 +21,8 @@ from torch2cpp.binding.exception_objects import (
     store,
 )
 from torch2cpp.binding.exception_objects import message_of as raised_message
-from torch2cpp.binding.joins import Inside, merge
+from torch2cpp.binding.join_values import Inside
+from torch2cpp.binding.joins import merge
 from torch2cpp.binding.kept import Kept, begin, in_handler
 from torch2cpp.binding.values import NONE, AbsVal, Host, InstanceObj, Native, Poison, Ref, ScopeObj, State, Static, Tup
 from torch2cpp.hostir.ops import Block, Call, Handler, Raise, Try, Yield, walk

@@ -191,7 +191,7 @@ def _update_run_time(cx: Context, target: AbsVal, t: Rt, other: AbsVal, o: Rt) -
     """One run-time dict into another: at once when they are of one C++ type, else item by item."""
     from torch2cpp.binding.comprehensions import consume
     from torch2cpp.binding.dict_views import view
-    from torch2cpp.binding.iteration import unpack
+    from torch2cpp.binding.unpacking import unpack
 
     assert isinstance(t.type, DictType) and isinstance(o.type, DictType)
     key, value = common_type(cx, t.type.key, o.type.key), common_type(cx, t.type.value, o.type.value)

@@ -15,8 +15,22 @@ from typing import Any
 import torch
 
 from torch2cpp.binding.context import Context, Exit, Restart, tensor_type
-from torch2cpp.binding.convert import NoType, describe, is_scalar, resolve, static_type, to_operand, type_of
+from torch2cpp.binding.convert import NoType, is_scalar, resolve, static_type, to_operand
 from torch2cpp.binding.growth import learn_type
+from torch2cpp.binding.join_values import (
+    Group,
+    Inside,
+    as_choice,
+    as_tup,
+    describe_in,
+    inside_of,
+    is_itself,
+    mapped_tag,
+    of_any_length,
+    part_name,
+    same_value,
+    type_in,
+)
 from torch2cpp.binding.meta import DEFAULT_HINTS, distinct, hints_of, merge_meta
 from torch2cpp.binding.unlike import make_alike
 from torch2cpp.binding.values import (
@@ -50,7 +64,7 @@ from torch2cpp.binding.values import (
 )
 from torch2cpp.binding.widening import as_runtime, list_type, widen_dict, widen_list
 from torch2cpp.hostir.ops import Operand, Value
-from torch2cpp.hostir.types import INT, NEVER, DictType, ListType, OptionalType, ScalarType, TupleType, Type, join
+from torch2cpp.hostir.types import INT, DictType, ListType, OptionalType, ScalarType, Type, join
 
 Build = Callable[[list[Value]], AbsVal]
 
@@ -86,7 +100,7 @@ class _Merger:
     def value(self, vals: list[AbsVal], name: str) -> AbsVal:
         """What remains of one variable with these values on the incoming paths."""
         first = vals[0]
-        if all(v is first or _same(v, first) for v in vals) and not self._inner(first):
+        if all(v is first or same_value(v, first) for v in vals) and not self._inner(first):
             return first
         # The error about an unassigned variable names it.
         key = (*map(id, vals), name if any(isinstance(v, Unbound) for v in vals) else "")
@@ -99,7 +113,7 @@ class _Merger:
         for v in vals:
             if isinstance(v, Poison):
                 return v
-        vals = [_as_choice(self._narrowed(e, v), name) for e, v in zip(self.incoming, vals)]
+        vals = [as_choice(self._narrowed(e, v), name) for e, v in zip(self.incoming, vals)]
         if any(isinstance(v, Choice) for v in vals):
             return self._choice(vals, name)
         if any(isinstance(v, Unbound) for v in vals):
@@ -108,7 +122,7 @@ class _Merger:
         if len(members) == len(vals) and len(set(members)) <= MAX_OPTIONS:
             return self._choice(vals, name)
         if any(isinstance(v, Tup) for v in vals):
-            vals = [_as_tup(v) for v in vals]
+            vals = [as_tup(v) for v in vals]
         if all(isinstance(v, Array) for v in vals):
             merged = self.value([v.tensor for v in vals], name)
             return Array(merged) if isinstance(merged, Tensor) else merged
@@ -207,7 +221,7 @@ class _Merger:
         first = vals[0]
         if any(len(v.elems) != len(first.elems) or v.cls is not first.cls for v in vals):
             return self._by_type(vals, name)
-        elems = [self.value([v.elems[i] for v in vals], _part(name, first, i)) for i in range(len(first.elems))]
+        elems = [self.value([v.elems[i] for v in vals], part_name(name, first, i)) for i in range(len(first.elems))]
         return Tup(tuple(elems), first.cls, first.names)
 
     def _maybe_unbound(self, vals: list[AbsVal], name: str) -> AbsVal:
@@ -237,7 +251,7 @@ class _Merger:
         shared = [v for v in vals if isinstance(v, Static) and isinstance(v.value, list | dict)]
         place = (self.cx.path, self.cx.span.file, self.cx.span.line, self.cx.span.column, name)
         if joined is None and shared:
-            joined = self._common([_of_any_length(t) for t in types])
+            joined = self._common([of_any_length(t) for t in types])
         if joined is None or (shared and place in self.cx.facts.apart):
             return self._choice(vals, name)
         example = next((v for v in vals if not (isinstance(v, Static) and v.value is None)), None)
@@ -265,7 +279,7 @@ class _Merger:
 
     def _choice(self, vals: list[AbsVal], name: str) -> AbsVal:
         """A tagged choice between values that share no type."""
-        groups: list[_Group] = []
+        groups: list[Group] = []
         members: list[list[tuple[int, Any]]] = []
         for path, v in zip(self.incoming, vals):
             mine: list[tuple[int, Any]] = []
@@ -284,7 +298,7 @@ class _Merger:
             options.append(Option(slot, group.example))
         return Choice(tag, tuple(options), name, self.unroll)
 
-    def _group(self, groups: list[_Group], path: Exit, option: AbsVal) -> int | None:
+    def _group(self, groups: list[Group], path: Exit, option: AbsVal) -> int | None:
         """The number of the group an option belongs to, a new one if need be."""
         if isinstance(option, Option):
             t = None if option.slot is None else option.slot.type.elem  # type: ignore[union-attr]
@@ -296,21 +310,21 @@ class _Merger:
                 with Inside(self.cx, path):
                     as_runtime(self.cx, option)
             try:
-                t = None if _is_itself(option) else type_in(self.cx, path, option)
+                t = None if is_itself(option) else type_in(self.cx, path, option)
             except NoType:
                 t = None
             example = option
         if t is None and not isinstance(example, Static | Func | Bound | Native | Unbound):
             return None
         for g, group in enumerate(groups):
-            if t is None and group.type is None and _same(group.example, example):
+            if t is None and group.type is None and same_value(group.example, example):
                 return g
             if t is not None and group.type is not None:
                 wide = join(group.type, t)
                 if wide is not None and not isinstance(wide, OptionalType):
                     group.type = wide
                     return g
-        groups.append(_Group(t, example))
+        groups.append(Group(t, example))
         return len(groups) - 1
 
     def _tag(self, vals: list[AbsVal], members: list[list[tuple[int, Any]]], name: str) -> Value:
@@ -318,7 +332,7 @@ class _Merger:
         self.results.append(result)
         for i, (path, v, mine) in enumerate(zip(self.incoming, vals, members)):
             with Inside(self.cx, path):
-                self.operands[i].append(_mapped_tag(self.cx, v, [g for g, _ in mine]))
+                self.operands[i].append(mapped_tag(self.cx, v, [g for g, _ in mine]))
         return result
 
     def _slot(self, vals: list[AbsVal], members: list[list[tuple[int, Any]]], g: int, t: Type, name: str) -> Value:
@@ -442,7 +456,7 @@ class _Merger:
             present = [h[key] for h in heaps if key in h]
             if isinstance(key, tuple):
                 # an attribute known on one path only, or as a value of inside: it will be read from its cell
-                known = len(present) == len(heaps) and all(_same(o, present[0]) for o in present)
+                known = len(present) == len(heaps) and all(same_value(o, present[0]) for o in present)
                 if known and not self._inner_attribute(present[0]):
                     self.heap[key] = present[0]
             elif len(present) < len(heaps) or key in left_over:
@@ -483,7 +497,7 @@ class _Merger:
                     seen.add(v.id)
                     todo += [h[v.id] for h in heaps if v.id in h]
                 continue
-            todo += _inside_of(v)
+            todo += inside_of(v)
         return seen
 
     def _heap_object(self, key: Any, objs: list[Any]) -> bool:
@@ -502,148 +516,9 @@ class _Merger:
         return False
 
 
-def _inside_of(v: AbsVal) -> list[AbsVal]:
-    """What an abstract value or heap object refers to."""
-    match v:
-        case Tup():
-            return list(v.elems)
-        case Iter():
-            return [*v.parts, v.extra]
-        case Bound():
-            return [v.callee, v.self]
-        case Func():
-            return [Ref(v.scope), *v.defaults.values()] if v.scope is not None else list(v.defaults.values())
-        case ListObj():
-            return list(v.elems)
-        case DictObj():
-            return [*v.items.values(), v.factory]
-        case InstanceObj():
-            return list(v.fields.values())
-        case ScopeObj():
-            return [*v.names.values(), *([Ref(v.parent)] if v.parent is not None else [])]
-        case RangeVal() | SliceVal():
-            return [v.start, v.stop, v.step]
-    return []
-
-
 _UNBOUND = Unbound()
 #: More kinds of values than this in one variable are refused.
 MAX_OPTIONS = 16
-
-
-@dataclass
-class _Group:
-    """Options that share a type; a static one when `type` is None."""
-
-    type: Type | None
-    example: AbsVal
-
-
-def _mapped_tag(cx: Context, v: AbsVal, numbers: list[int]) -> Operand:
-    """The tag of a value in the joined choice; an incoming choice's own tag is renumbered."""
-    if not isinstance(v, Choice):
-        return numbers[0]
-    known = cx.state.narrowed.get(v.tag)
-    if known is not None:
-        return numbers[known]
-    if numbers == list(range(len(numbers))):
-        return v.tag
-    out: Operand = numbers[-1]
-    for i in reversed(range(len(numbers) - 1)):
-        out = cx.host("select", cx.host("eq", v.tag, i), numbers[i], out, type_=INT)
-    return out
-
-
-def _as_choice(v: AbsVal, name: str) -> AbsVal:
-    """One of several modules or functions picked by an index, as a choice that can meet others."""
-    if isinstance(v, Iter) and v.kind == "choice":
-        return Choice(v.extra.operand, tuple(Option(None, p) for p in v.parts), name)
-    return v
-
-
-def _of_any_length(t: Type) -> Type:
-    """A list of known length as one of any length, where its elements have one type."""
-    if not isinstance(t, TupleType) or t.kind != "list":
-        return t
-    elem: Type | None = NEVER
-    for e in t.elems:
-        elem = join(elem, e) if elem is not None else None
-    return t if elem is None else ListType(elem)
-
-
-def _is_itself(v: AbsVal) -> bool:
-    """Whether a value is known and told apart by itself: a member of an enum, a list or dict of the model."""
-    return isinstance(v, Static) and isinstance(v.value, enum.Enum | list | dict)
-
-
-def _as_tup(v: AbsVal) -> AbsVal:
-    """A tuple that is known altogether, as one of known items."""
-    if not isinstance(v, Static) or not isinstance(v.value, tuple) or isinstance(v.value, torch.Size):
-        return v
-    cls = type(v.value) if hasattr(v.value, "_fields") else None
-    return Tup(tuple(map(Static, v.value)), cls, tuple(getattr(v.value, "_fields", ())))
-
-
-def _part(name: str, t: Tup, i: int) -> str:
-    return f"{name}_{t.names[i] if t.names else i}"
-
-
-def _same(a: AbsVal, b: AbsVal) -> bool:
-    if isinstance(a, Static) and isinstance(b, Static):
-        x, y = a.value, b.value
-        if x is y:
-            return True
-        return type(x) is type(y) and type(x) in (bool, int, float, str, tuple, torch.dtype, torch.device) and x == y
-    if isinstance(a, Tensor) and isinstance(b, Tensor):
-        return a.operand == b.operand and a.meta == b.meta
-    if isinstance(a, Array) and isinstance(b, Array):
-        return _same(a.tensor, b.tensor)
-    if isinstance(a, Host) and isinstance(b, Host):
-        return a.operand is b.operand
-    if isinstance(a, Rt) and isinstance(b, Rt):
-        return a.operand is b.operand
-    if isinstance(a, Choice) and isinstance(b, Choice):
-        return a.tag is b.tag
-    if isinstance(a, Tup) and isinstance(b, Tup):
-        return a.cls is b.cls and len(a.elems) == len(b.elems) and all(map(_same, a.elems, b.elems))
-    return bool(a == b) if isinstance(a, Ref | Unbound | Poison) else a is b
-
-
-def same_name(before: Any, after: Any, name: str) -> bool:
-    """Whether a variable has one and the same value in two forms of a scope."""
-    return (
-        isinstance(before, ScopeObj)
-        and isinstance(after, ScopeObj)
-        and name in before.names
-        and name in after.names
-        and _same(before.names[name], after.names[name])
-    )
-
-
-class Inside:
-    """Emits into the block of one incoming path."""
-
-    def __init__(self, cx: Context, path: Exit) -> None:
-        self.cx, self.path = cx, path
-
-    def __enter__(self) -> None:
-        self.saved = (self.cx.block, self.cx.state, self.cx.span)
-        self.cx.block, self.cx.state = self.path.block, self.path.state
-        self.cx.span = self.path.span
-
-    def __exit__(self, *_: object) -> None:
-        self.cx.block, self.cx.state, self.cx.span = self.saved
-
-
-def type_in(cx: Context, path: Exit, v: AbsVal) -> Type:
-    """The type of a value in the state of a path."""
-    with Inside(cx, path):
-        return type_of(cx, v)
-
-
-def describe_in(cx: Context, path: Exit, v: AbsVal) -> str:
-    with Inside(cx, path):
-        return describe(cx, v)
 
 
 def merge(

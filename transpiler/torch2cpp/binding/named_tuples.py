@@ -21,8 +21,8 @@ def class_attribute(cls: Any, name: str) -> AbsVal | None:
         return None
 
     def make(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
-        from torch2cpp.binding.iteration import unpack
         from torch2cpp.binding.objects import named_tuple
+        from torch2cpp.binding.unpacking import unpack
 
         return named_tuple(cx, cls, unpack(cx, args[0], len(cls._fields), None), {})
 

@@ -20,7 +20,7 @@ from torch2cpp.binding.control import run_path
 from torch2cpp.binding.convert import NoType, describe, from_operand, resolve, to_operand, type_of
 from torch2cpp.binding.growing import check_open
 from torch2cpp.binding.growth import learn_type
-from torch2cpp.binding.joins import Inside, type_in
+from torch2cpp.binding.join_values import Inside, type_in
 from torch2cpp.binding.values import AbsVal, Bound, Func, Native, Rt, State, Static, Tensor, Tup
 from torch2cpp.hostir.ops import Block, Call, Return
 from torch2cpp.hostir.program import Function, Param

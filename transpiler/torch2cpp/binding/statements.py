@@ -19,8 +19,8 @@ from torch2cpp.binding.convert import resolve
 from torch2cpp.binding.expressions import condition, evaluate, make_function, subscript_index
 from torch2cpp.binding.item_writes import delete_item, set_item
 from torch2cpp.binding.items import get_item
-from torch2cpp.binding.iteration import unpack
 from torch2cpp.binding.optional import narrow, refinements
+from torch2cpp.binding.unpacking import unpack
 from torch2cpp.binding.values import NONE, UNBOUND, AbsVal, Choice, Poison, Static, Tensor
 from torch2cpp.binding.variables import assign, lookup, scope_of, set_name, stored_in
 from torch2cpp.diagnostics import Refused

@@ -1,0 +1,176 @@
+"""What joins ask of single values: of which type they are on their path, what they hold, whether two are the same."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from torch2cpp.binding.context import Context, Exit
+from torch2cpp.binding.convert import describe, type_of
+from torch2cpp.binding.values import (
+    AbsVal,
+    Array,
+    Bound,
+    Choice,
+    DictObj,
+    Func,
+    Host,
+    InstanceObj,
+    Iter,
+    ListObj,
+    Option,
+    Poison,
+    RangeVal,
+    Ref,
+    Rt,
+    ScopeObj,
+    SliceVal,
+    Static,
+    Tensor,
+    Tup,
+    Unbound,
+)
+from torch2cpp.hostir.ops import Operand
+from torch2cpp.hostir.types import INT, NEVER, ListType, TupleType, Type, join
+
+
+def inside_of(v: AbsVal) -> list[AbsVal]:
+    """What an abstract value or heap object refers to."""
+    match v:
+        case Tup():
+            return list(v.elems)
+        case Iter():
+            return [*v.parts, v.extra]
+        case Bound():
+            return [v.callee, v.self]
+        case Func():
+            return [Ref(v.scope), *v.defaults.values()] if v.scope is not None else list(v.defaults.values())
+        case ListObj():
+            return list(v.elems)
+        case DictObj():
+            return [*v.items.values(), v.factory]
+        case InstanceObj():
+            return list(v.fields.values())
+        case ScopeObj():
+            return [*v.names.values(), *([Ref(v.parent)] if v.parent is not None else [])]
+        case RangeVal() | SliceVal():
+            return [v.start, v.stop, v.step]
+    return []
+
+
+@dataclass
+class Group:
+    """Options that share a type; a static one when `type` is None."""
+
+    type: Type | None
+    example: AbsVal
+
+
+def mapped_tag(cx: Context, v: AbsVal, numbers: list[int]) -> Operand:
+    """The tag of a value in the joined choice; an incoming choice's own tag is renumbered."""
+    if not isinstance(v, Choice):
+        return numbers[0]
+    known = cx.state.narrowed.get(v.tag)
+    if known is not None:
+        return numbers[known]
+    if numbers == list(range(len(numbers))):
+        return v.tag
+    out: Operand = numbers[-1]
+    for i in reversed(range(len(numbers) - 1)):
+        out = cx.host("select", cx.host("eq", v.tag, i), numbers[i], out, type_=INT)
+    return out
+
+
+def as_choice(v: AbsVal, name: str) -> AbsVal:
+    """One of several modules or functions picked by an index, as a choice that can meet others."""
+    if isinstance(v, Iter) and v.kind == "choice":
+        return Choice(v.extra.operand, tuple(Option(None, p) for p in v.parts), name)
+    return v
+
+
+def of_any_length(t: Type) -> Type:
+    """A list of known length as one of any length, where its elements have one type."""
+    if not isinstance(t, TupleType) or t.kind != "list":
+        return t
+    elem: Type | None = NEVER
+    for e in t.elems:
+        elem = join(elem, e) if elem is not None else None
+    return t if elem is None else ListType(elem)
+
+
+def is_itself(v: AbsVal) -> bool:
+    """Whether a value is known and told apart by itself: a member of an enum, a list or dict of the model."""
+    return isinstance(v, Static) and isinstance(v.value, enum.Enum | list | dict)
+
+
+def as_tup(v: AbsVal) -> AbsVal:
+    """A tuple that is known altogether, as one of known items."""
+    if not isinstance(v, Static) or not isinstance(v.value, tuple) or isinstance(v.value, torch.Size):
+        return v
+    cls = type(v.value) if hasattr(v.value, "_fields") else None
+    return Tup(tuple(map(Static, v.value)), cls, tuple(getattr(v.value, "_fields", ())))
+
+
+def part_name(name: str, t: Tup, i: int) -> str:
+    return f"{name}_{t.names[i] if t.names else i}"
+
+
+def same_value(a: AbsVal, b: AbsVal) -> bool:
+    if isinstance(a, Static) and isinstance(b, Static):
+        x, y = a.value, b.value
+        if x is y:
+            return True
+        return type(x) is type(y) and type(x) in (bool, int, float, str, tuple, torch.dtype, torch.device) and x == y
+    if isinstance(a, Tensor) and isinstance(b, Tensor):
+        return a.operand == b.operand and a.meta == b.meta
+    if isinstance(a, Array) and isinstance(b, Array):
+        return same_value(a.tensor, b.tensor)
+    if isinstance(a, Host) and isinstance(b, Host):
+        return a.operand is b.operand
+    if isinstance(a, Rt) and isinstance(b, Rt):
+        return a.operand is b.operand
+    if isinstance(a, Choice) and isinstance(b, Choice):
+        return a.tag is b.tag
+    if isinstance(a, Tup) and isinstance(b, Tup):
+        return a.cls is b.cls and len(a.elems) == len(b.elems) and all(map(same_value, a.elems, b.elems))
+    return bool(a == b) if isinstance(a, Ref | Unbound | Poison) else a is b
+
+
+def same_name(before: Any, after: Any, name: str) -> bool:
+    """Whether a variable has one and the same value in two forms of a scope."""
+    return (
+        isinstance(before, ScopeObj)
+        and isinstance(after, ScopeObj)
+        and name in before.names
+        and name in after.names
+        and same_value(before.names[name], after.names[name])
+    )
+
+
+class Inside:
+    """Emits into the block of one incoming path."""
+
+    def __init__(self, cx: Context, path: Exit) -> None:
+        self.cx, self.path = cx, path
+
+    def __enter__(self) -> None:
+        self.saved = (self.cx.block, self.cx.state, self.cx.span)
+        self.cx.block, self.cx.state = self.path.block, self.path.state
+        self.cx.span = self.path.span
+
+    def __exit__(self, *_: object) -> None:
+        self.cx.block, self.cx.state, self.cx.span = self.saved
+
+
+def type_in(cx: Context, path: Exit, v: AbsVal) -> Type:
+    """The type of a value in the state of a path."""
+    with Inside(cx, path):
+        return type_of(cx, v)
+
+
+def describe_in(cx: Context, path: Exit, v: AbsVal) -> str:
+    with Inside(cx, path):
+        return describe(cx, v)
