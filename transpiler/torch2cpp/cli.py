@@ -25,6 +25,7 @@ from torch2cpp.model_file import ModelFile, ModelFileError, load_model_file
 from torch2cpp.options import Options
 from torch2cpp.parity.verdict import Verdict
 from torch2cpp.passes.order import UnknownPass, choose_passes
+from torch2cpp.toolchain.build import build
 from torch2cpp.toolchain.tools import ToolMissing
 
 #: Exit codes: every input matched; some did not; the user's program is refused; a fault of ours.
@@ -106,8 +107,9 @@ def compile_(
         bool,
         typer.Option("--profile", help="Puts clocks into branches; the program's --profile and --trace read them."),
     ] = False,
+    again: Annotated[bool, typer.Option("--again", help="Transpiles also where nothing has changed.")] = False,
 ) -> None:
-    """Transpiles and builds a project."""
+    """Transpiles and builds a project; where nothing has changed since, only what is not built yet."""
     with _reporting(False):
         options = Options(
             backend=backend,
@@ -118,11 +120,11 @@ def compile_(
             threads=threads,
             profile=profile,
         )
-        project, _ = _project(file, options, entry, False)
+        name = _transpiled(file, options, entry, again)
         with _progress(False) as step:
-            built = project.build(python=python, progress=lambda done, of, what: step(f"build {done}/{of}", what))
+            built = build(out, name, python=python, progress=lambda done, of, what: step(f"build {done}/{of}", what))
         _err.print(f"[green]built[/] {built.runner}")
-        _err.print(f"host program: {out / 'src' / (project.name + '.cpp')}")
+        _err.print(f"host program: {out / 'src' / (name + '.cpp')}")
 
 
 @app.command()
@@ -200,6 +202,25 @@ def _project(file: str, options: Options, entry: str | None, quiet: bool) -> tup
     with _progress(quiet) as step:
         transpiled = transpile(model, inputs, options, lambda stage: step(stage, ""))
     return Project(pristine, transpiled), model_file
+
+
+def _transpiled(file: str, options: Options, entry: str | None, again: bool) -> str:
+    """Writes the project unless it is there already; gives its name."""
+    from torch2cpp.up_to_date import fingerprint, is_up_to_date, name_of
+
+    model_file = load_model_file(file)
+    options = _with_file(options, model_file, entry)
+    model, inputs = model_file.make_model(), model_file.make_inputs()
+    mark = fingerprint(model, inputs, options)
+    if not again and is_up_to_date(options.out, mark):
+        _err.print("nothing has changed: not transpiled again")
+        return name_of(options.out)
+
+    from torch2cpp.pipeline import transpile
+
+    with _progress(False) as step:
+        options = replace(options, fingerprint=mark or "")
+        return transpile(model, inputs, options, lambda stage: step(stage, "")).view.namespace
 
 
 def _with_file(options: Options, file: ModelFile, entry: str | None) -> Options:

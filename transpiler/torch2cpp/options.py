@@ -41,6 +41,8 @@ class Options:
     stateful: bool = False
     #: Whether the host program can count and measure its branches.
     profile: bool = False
+    #: What `up_to_date` knows the project again by; empty where that was not asked for.
+    fingerprint: str = ""
 
     @property
     def described(self) -> str:

@@ -177,7 +177,7 @@ def _transpile(model: Any, examples: Any, options: Options, report: Report) -> T
     dump.write("compile", _compiled_text(compiled))
 
     report("emit")
-    view = write_project(program, compiled, options.out, options.described, options.profile)
+    view = write_project(program, compiled, options.out, options.described, options.profile, options.fingerprint)
     dump.write("emit", _emitted_text(options.out))
 
     report("record")

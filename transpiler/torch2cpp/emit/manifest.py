@@ -31,7 +31,7 @@ def manifest(
         "state": {c.name: describe(c.type) for c in program.cells if c.scope == "state"},
         "regions": _regions(program, compiled),
         "weights": {w.name: {"dtype": w.dtype, "shape": _dims(w.dims)} for w in view.weights},
-        "files": {path: _checksum(data) for path, data in sorted(files.items())},
+        "files": {path: checksum_of(data) for path, data in sorted(files.items())},
     }
 
 
@@ -79,12 +79,13 @@ def _dims(text: str) -> list[int]:
     return [int(d) for d in text.split(", ") if d]
 
 
-def _checksum(data: bytes) -> str:
+def checksum_of(data: bytes) -> str:
+    """As model.json writes it."""
     return "sha256:" + hashlib.sha256(data).hexdigest()
 
 
 def _source_checksum(path: str) -> str | None:
     try:
-        return _checksum(Path(path).read_bytes())
+        return checksum_of(Path(path).read_bytes())
     except OSError:
         return None

@@ -61,11 +61,17 @@ def package_version() -> str:
 
 
 def write_project(
-    program: Program, compiled: CompiledRegions, folder: Path, options: str, probes: bool = False
+    program: Program,
+    compiled: CompiledRegions,
+    folder: Path,
+    options: str,
+    probes: bool = False,
+    fingerprint: str = "",
 ) -> ProjectView:
     """Writes the project into `folder`, which may hold an earlier version of it.
 
-    `options` says in one line how it was made; with `probes`, the host program measures its branches.
+    `options` says in one line how it was made; with `probes`, the host program measures its branches;
+    `fingerprint` goes into model.json.
     Files whose content stays the same are not touched, so that a build redoes only what changed.
     """
     view = assemble(
@@ -89,7 +95,8 @@ def write_project(
         _write(folder / path, data)
     _write_weights(program, folder / "weights.safetensors")
     files["weights.safetensors"] = (folder / "weights.safetensors").read_bytes()
-    text = json.dumps(manifest(program, compiled, view, files), indent=2) + "\n"
+    about = manifest(program, compiled, view, files) | {"fingerprint": fingerprint}
+    text = json.dumps(about, indent=2) + "\n"
     _write(folder / "model.json", text.encode())
     return view
 
