@@ -21,7 +21,7 @@ from torch2cpp.backends.compile_regions import RegionOptions, compile_regions
 from torch2cpp.backends.interface import interface
 from torch2cpp.backends.protocol import CompiledRegions, RegionReport
 from torch2cpp.backends.sample_file import ResultReader, SampleWriter
-from torch2cpp.backends.verify_region import verify
+from torch2cpp.backends.verify_region import Ran, _judge, verify
 from torch2cpp.hostir.program import Region
 from torch2cpp.hostir.types import INT
 from torch2cpp.regions.share import Sharing, share
@@ -129,6 +129,17 @@ class Chunks(nn.Module):
         return torch.cat(outs, 1)
 
 
+class Bags(nn.Module):
+    """A kernel that reads beyond its rows where the starts go backwards."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table = nn.EmbeddingBag(7, 4, mode="sum")
+
+    def forward(self, ids: torch.Tensor, starts: torch.Tensor) -> torch.Tensor:
+        return self.table(ids, starts)
+
+
 @dataclass
 class Built:
     """Everything compiled once."""
@@ -177,6 +188,7 @@ def _regions() -> tuple[list[Region], dict[str, torch.Tensor], dict[str, list[An
         ("lookup", Lookup(), (torch.tensor([1, 2, 6]),), [[0]]),
         ("recurrent", Recurrent(), (torch.randn(5, 2, 4),), []),
         ("chunks", Chunks(), chunks, []),
+        ("bags", Bags(), (torch.tensor([1, 2, 3, 4, 5]), torch.tensor([0, 1, 3])), [[0], [0]]),
         ("mixed", Mixed(), (torch.randn(7, 2, 3), torch.randint(0, 5, (9,))), [[], [0]]),
     ]
     regions, weights, recorded = [], {}, {}
@@ -244,6 +256,31 @@ def test_sizes_that_the_code_was_not_compiled_for_are_right_too(built: Built) ->
     assert built.fallbacks == 1
     torch.testing.assert_close(built.run("broadcast", a, a)[0], (a + a).tanh().sum(0))
     assert built.fallbacks == 0
+
+
+def test_what_has_no_elements_is_eagers(built: Built) -> None:
+    got = built.run("broadcast", torch.zeros(0, 3), torch.zeros(0, 3))[0]
+    assert torch.equal(got, torch.zeros(3))
+    assert built.fallbacks == 1
+
+
+def test_what_a_kernel_finds_in_memory_blames_no_backend(built: Built) -> None:
+    assert built.report("bags").chosen == "aten"
+    backwards = (torch.tensor([1, 2, 3, 4, 5]), torch.tensor([0, 4, 1, 3, 0]))
+    samples = {d.name: [] for d in built.sharing.distinct} | {"bags": [backwards] * 3}
+    for _ in range(3):
+        verdicts = verify(built.program, built.sharing.distinct, samples, built.weights, built.folder, {"bags"})
+        assert verdicts["bags"].reason == ""
+
+
+def test_a_difference_that_stays_is_one(built: Built) -> None:
+    bags = next(d for d in built.sharing.distinct if d.name == "bags")
+    ids, starts = torch.tensor([1, 2, 3]), torch.tensor([0, 1])
+    right = built.run("bags", ids, starts)[0]
+    wrong = Ran("", [right + 1, ids, starts], 0)
+    assert "off by up to 1" in _judge(bags, [(ids, starts)], built.weights, [wrong], [(wrong, wrong)]).reason
+    garbage = Ran("", [right * 3, ids, starts], 0)
+    assert _judge(bags, [(ids, starts)], built.weights, [wrong], [(wrong, garbage)]).reason == ""
 
 
 def test_inputs_of_other_strides_are_laid_out(built: Built) -> None:

@@ -171,7 +171,8 @@ class Search:
         except BuildError as error:
             self._blame(error, open_regions)
             return
-        verdicts = verify(program, open_regions, self.samples, self.weights, self.options.work)
+        as_eager = {d.name for d in open_regions if not self.cutting.is_cut(d) and self._choice(d)[0] == REFERENCE}
+        verdicts = verify(program, open_regions, self.samples, self.weights, self.options.work, as_eager)
         for d in open_regions:
             verdict = verdicts.get(d.name)
             if verdict is None:

@@ -36,6 +36,11 @@ class Guards:
     #: What must hold for the compiled code to be right.
     conditions: tuple[str, ...]
 
+    @property
+    def nonempty(self) -> tuple[str, ...]:
+        """That there are elements at all: compiled code may divide by a size."""
+        return tuple(f"{name} > 0" for name, _ in self.symbols)
+
 
 def guards(view: Interface, needs: Requirements) -> Guards:
     """The checks for the parameters of `view`, which are tensors only."""
