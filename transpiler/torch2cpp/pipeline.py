@@ -35,6 +35,7 @@ from torch2cpp.hostir.verify import verify
 from torch2cpp.options import Options
 from torch2cpp.parity.coverage import Coverage, coverage
 from torch2cpp.parity.golden import write_golden
+from torch2cpp.parity.rounding import growing
 from torch2cpp.parity.run import Outcome, call
 from torch2cpp.passes.order import STAGE_NAMES, stages
 from torch2cpp.toolchain.threads import using_threads
@@ -173,7 +174,8 @@ def _transpile(model: Any, examples: Any, options: Options, report: Report) -> T
     dump.write("observe", _observed_text(observed))
 
     report("compile")
-    compiled = compile_regions(program.regions.values(), program.weights, _region_options(program, observed, options))
+    region_options = _region_options(program, calls, observed, options)
+    compiled = compile_regions(program.regions.values(), program.weights, region_options)
     dump.write("compile", _compiled_text(compiled))
 
     report("emit")
@@ -226,7 +228,7 @@ def observe(program: Program, calls: Calls, stateful: bool) -> Observed:
     return Observed(coverage(program, [interpreter]), interpreter.captured)
 
 
-def _region_options(program: Program, observed: Observed, options: Options) -> RegionOptions:
+def _region_options(program: Program, calls: Calls, observed: Observed, options: Options) -> RegionOptions:
     return RegionOptions(
         namespace=identifier(program.name),
         work=options.out / "build" / "regions_check",
@@ -236,6 +238,7 @@ def _region_options(program: Program, observed: Observed, options: Options) -> R
         recorded=observed.captured,
         # The reference backend has nothing to be compared with but the whole program's parity.
         verify=options.verify_regions and options.backend != REFERENCE,
+        grows=lambda compiled: growing(program, calls, options.stateful, compiled),
     )
 
 

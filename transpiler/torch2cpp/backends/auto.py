@@ -32,7 +32,7 @@ def compile_fastest(sharing: Sharing, weights: Mapping[str, torch.Tensor], optio
     searches: dict[str, Search] = {}
     samples: Mapping[str, Sequence[Sample]] = {}
     for name in names:
-        mine = replace(options, backend=name, work=options.work / name, samples=samples, every_twin=True)
+        mine = replace(options, backend=name, work=options.work / name, samples=samples, every_twin=True, grows=None)
         searches[name] = Search(sharing, weights, mine, (name,))
         searches[name].run()
         samples = {d.name: searches[name].samples[d.name] for d in sharing.distinct}

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import final
 
-from torch2cpp.backends.protocol import Target
+from torch2cpp.backends.protocol import CompiledRegions, Target
 from torch2cpp.backends.registry import DEFAULT
 from torch2cpp.regions.samples import Sample
 
@@ -33,5 +33,7 @@ class RegionOptions:
     candidates: tuple[str, ...] = ()
     #: Whether every region's `aten` form is compiled along, so that searches with different backends share it.
     every_twin: bool = False
+    #: Says of which regions the program makes too much of their rounding: distinct region -> why. They go to `aten`.
+    grows: Callable[[CompiledRegions], Mapping[str, str]] | None = None
     #: Whether compiled code is compared with eager; off only where the caller does so itself.
     verify: bool = True

@@ -69,6 +69,7 @@ class Search:
         self.left: dict[str, list[Choice]] = {}
         self.tried: dict[str, list[Attempt]] = {}
         self.believed: dict[str, int] = {}
+        self.rounding: dict[str, tuple[float, ...]] = {}
         #: What the backends made last; after `run`, of the choices believed.
         self.artifacts: list[Artifact] = []
         self.samples: dict[str, Sequence[Sample]] = {}
@@ -86,12 +87,28 @@ class Search:
             artifacts = self.artifacts = self._compile()
             open_regions = [d for d in self.cutting.everything if d.name not in self.believed]
             if not open_regions:
-                return self._result(artifacts)
+                result = self._result(artifacts)
+                if not self._withdraw(result):
+                    return result
+                continue
             if self.options.verify:
                 self._check(artifacts, open_regions)
             else:
                 for d in open_regions:
                     self._believe(d, None, 0)
+
+    def _withdraw(self, result: CompiledRegions) -> bool:
+        """Hands regions to the reference whose rounding is too much for the program; whether there are such."""
+        found = self.options.grows(result) if self.options.grows is not None else {}
+        for d in self.sharing.distinct:
+            if d.name in found:
+                backend, safety, error, _ = self.tried[d.name].pop()
+                self.tried[d.name].append((backend, safety, error, found[d.name]))
+                if self.cutting.is_cut(d):
+                    self.cutting.undo(d)
+                self.left[d.name] = [(REFERENCE, safety) for safety in self.backends[REFERENCE].safeties]
+                del self.believed[d.name]
+        return bool(found)
 
     def _add(self, d: DistinctRegion, samples: Sequence[Sample], chain: Sequence[Choice]) -> None:
         self.samples[d.name] = samples
@@ -181,6 +198,7 @@ class Search:
             if not reason and verdict.samples and verdict.fallbacks == verdict.samples:
                 reason = "its compiled code takes none of the sample inputs"
             if not reason:
+                self.rounding[d.name] = verdict.errors
                 self._believe(d, verdict.error, verdict.samples)
             elif self.cutting.is_cut(d):
                 # Its parts were judged on their own; what is left is to leave it whole.
@@ -245,4 +263,5 @@ class Search:
             if part is not d:
                 error = self.tried[part.name][-1][2]
                 tried.append((*choice, error, f"chosen for its part {part.name} ({part.region.span})"))
-        return RegionReport(d.name, tuple(tried), chosen, self.believed[d.name])
+        rounding = self.rounding.get(d.name, ())
+        return RegionReport(d.name, tuple(tried), chosen, self.believed[d.name], rounding=rounding)

@@ -42,6 +42,8 @@ class Verdict:
     #: Samples run, and those of them in which compiled code gave way to the `aten` form.
     samples: int
     fallbacks: int
+    #: Largest absolute error of each result.
+    errors: tuple[float, ...] = ()
 
 
 @final
@@ -155,6 +157,7 @@ def _judge(
     """Compares with eager; `moving` are two further runs of each sample, over memory that held other bytes before."""
     region = distinct.region
     differences: list[Difference] = []
+    errors = [0.0] * len(region.results)
     for number, (sample, got) in enumerate(zip(samples, ran, strict=True)):
         want, args = _eager(region, sample, weights)
         first, second = moving[number] if moving is not None else (got, got)
@@ -168,12 +171,15 @@ def _judge(
                 other, other_args = _eager(region, sample, weights, fill=1)
                 found, expected = known(found, expected, expected, [*other, *other_args])
             difference = compare(found, expected)
+            if not difference.reason:
+                apart = [compare([f], [e]).error for f, e in zip(found, expected)]
+                errors = list(map(max, errors, apart))
         if difference.reason:
             difference = Difference(difference.error, f"{difference.reason} for inputs {describe(sample)}")
         differences.append(difference)
     worst_one = worst(differences)
     fallbacks = sum(each.fallbacks for each in ran)
-    return Verdict(worst_one.error if differences else None, worst_one.reason, len(samples), fallbacks)
+    return Verdict(worst_one.error if differences else None, worst_one.reason, len(samples), fallbacks, tuple(errors))
 
 
 def _eager(

@@ -68,7 +68,7 @@ class Interpreter:
 
     `capture` asks to keep the inputs of up to so many calls of each region, those with new
     shapes first, for build-time checks. `on_region` is called with each region and its inputs
-    before it runs.
+    before it runs; `on_results` gives what stands for its results.
     """
 
     def __init__(
@@ -76,9 +76,11 @@ class Interpreter:
         program: Program,
         capture: int = 0,
         on_region: Callable[[Region, tuple[Any, ...]], None] | None = None,
+        on_results: Callable[[Region, tuple[Any, ...]], tuple[Any, ...]] | None = None,
     ) -> None:
         self.program = program
         self._on_region = on_region
+        self._on_results = on_results
         # As they are: ATen picks the way of a matmul by whether a weight requires gradients, under no_grad too.
         self.weights = dict(program.weights)
         self.state: dict[Cell, Any] = {}
@@ -306,7 +308,10 @@ class Interpreter:
             self._keep(name, args)
         if self._on_region is not None:
             self._on_region(self.program.regions[name], args)
-        self._define(frame, op.results, self.run_region(self.program.regions[name], args), op)
+        found = self.run_region(self.program.regions[name], args)
+        if self._on_results is not None:
+            found = self._on_results(self.program.regions[name], found)
+        self._define(frame, op.results, found, op)
 
     def run_region(self, region: Region, args: Sequence[Any]) -> tuple[Any, ...]:
         """Runs one region eagerly on its inputs; one value per result."""
