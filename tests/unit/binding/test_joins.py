@@ -166,3 +166,16 @@ def _assert_model_like_python(model: nn.Module, examples: list, more: list) -> N
         with torch.no_grad():
             want = model(*args)
         assert torch.equal(Interpreter(program).run("forward", args), want)
+
+
+def test_a_list_argument_that_shares_a_variable_with_a_wider_list() -> None:
+    def f(k: int, xs: list[int], flag: bool, n: int) -> object:
+        m = k if k > 0 else None
+        ys = xs
+        if flag:
+            xs = [1, m]
+        for _ in range(n):
+            xs.append(None)
+        return xs, xs == ys, len(ys)
+
+    assert_like_python(f, (1, [1, 2], True, 0), (2, [3], False, 2), (-1, [], False, 0), (0, [4], True, 1))

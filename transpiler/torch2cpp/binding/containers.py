@@ -76,7 +76,7 @@ def fresh_rt(cx: Context, name: str, *args: Any, type_: Type, example: AbsVal, s
 
 
 def _converted(cx: Context, narrow: Rt, wide: ListType, site: Any) -> AbsVal:
-    """A copy of a run-time list with a wider element type."""
+    """A copy of a run-time list with a wider element type; `site` is where the wider one counts as made."""
     from torch2cpp.binding.comprehensions import consume
 
     value = cx.host("list.new", type_=wide, label="list")

@@ -14,7 +14,7 @@ from torch2cpp.binding.aten import NoOverload
 from torch2cpp.binding.calls import _unwrapped
 from torch2cpp.binding.context import Context, Exit, Facts, Frame, Restart, struct_name
 from torch2cpp.binding.control import run_path
-from torch2cpp.binding.convert import NoType, describe, to_operand
+from torch2cpp.binding.convert import NoType, describe, same_layout, to_operand
 from torch2cpp.binding.join_values import Inside, type_in
 from torch2cpp.binding.signature import InputSpec, ParamSpec, kinds_of
 from torch2cpp.binding.values import (
@@ -311,9 +311,19 @@ def _holds_members(cx: Context, t: Type, seen: set[Type]) -> bool:
 def _parameter(cx: Context, spec: ParamSpec) -> tuple[Param, AbsVal]:
     if spec.spec.is_static:
         return Param(spec.name, None, spec.default, spec.spec.static), Static(spec.spec.static)
-    value = cx.value(spec.spec.type, spec.name)
+    # What the model stores in a container that it is given decides what that can hold.
+    value = cx.value(cx.facts.containers.get(("input", spec.name), spec.spec.type), spec.name)
     cx.named.add(value.id)
     return Param(spec.name, value, spec.default), abstract(cx, spec.spec, value, spec.name)
+
+
+def _learned(cx: Context, value: Value, path: str) -> Type:
+    """The type of a container among the inputs with room for all that the model stores there."""
+    wide = cx.facts.containers.get(("input", path), value.type)
+    if not same_layout(value.type, wide):
+        cx.refuse("T2C111", f"{path} is a {value.type} inside an argument and would have to hold a {wide}",
+                  "copy it before something of another type is stored with it")  # fmt: skip
+    return wide
 
 
 def abstract(cx: Context, spec: InputSpec, value: Value, path: str) -> AbsVal:
@@ -330,14 +340,14 @@ def abstract(cx: Context, spec: InputSpec, value: Value, path: str) -> AbsVal:
             from torch2cpp.binding.containers import run_time
 
             example = _example(cx, spec.parts[0]) if spec.parts else None
-            wide = cx.facts.containers.get(("input", path), t)
+            wide = _learned(cx, value, path)
             if spec.lengths:
                 cx.lengths[value.id] = spec.lengths
             return run_time(cx, Rt(value, wide, example=example), ("input", path))
         case DictType():
             from torch2cpp.binding.containers import run_time
 
-            table = cx.facts.containers.get(("input", path), t)
+            table = _learned(cx, value, path)
             return run_time(cx, Rt(value, table, example=_example(cx, spec.parts[0])), ("input", path))
         case TupleType():
             elems = tuple(

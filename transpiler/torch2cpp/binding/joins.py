@@ -15,7 +15,7 @@ from typing import Any
 import torch
 
 from torch2cpp.binding.context import Context, Exit, Restart, tensor_type
-from torch2cpp.binding.convert import NoType, is_scalar, resolve, static_type, to_operand
+from torch2cpp.binding.convert import NoType, is_scalar, resolve, same_layout, static_type, to_operand
 from torch2cpp.binding.growth import learn_type
 from torch2cpp.binding.join_values import (
     Group,
@@ -64,7 +64,7 @@ from torch2cpp.binding.values import (
 )
 from torch2cpp.binding.widening import as_runtime, list_type, widen_dict, widen_list
 from torch2cpp.hostir.ops import Operand, Value
-from torch2cpp.hostir.types import INT, DictType, ListType, OptionalType, ScalarType, Type, join
+from torch2cpp.hostir.types import INT, DictType, ListType, OptionalType, ScalarType, SetType, Type, join
 
 Build = Callable[[list[Value]], AbsVal]
 
@@ -254,6 +254,8 @@ class _Merger:
             joined = self._common([of_any_length(t) for t in types])
         if joined is None or (shared and place in self.cx.facts.apart):
             return self._choice(vals, name)
+        if isinstance(joined, ListType | DictType | SetType) and not self._is_alike(vals, types, joined):
+            return self._choice(vals, name)
         example = next((v for v in vals if not (isinstance(v, Static) and v.value is None)), None)
         if isinstance(joined, ListType | DictType):
             lists = [self._resolved(e, v) for e, v in zip(self.incoming, vals)]
@@ -263,6 +265,11 @@ class _Merger:
         if shared:
             self.cx.copies[leaf.id] = place
         return Rt(leaf, joined, example=example, unbound=unbound)
+
+    @staticmethod
+    def _is_alike(vals: list[AbsVal], types: list[Type], joined: Type) -> bool:
+        """Whether no container of the run time would have to become one of another C++ type."""
+        return all(isinstance(v, Static) or same_layout(t, joined) for v, t in zip(vals, types))
 
     def _resolved(self, path: Exit, v: AbsVal) -> AbsVal:
         with Inside(self.cx, path):
@@ -321,9 +328,14 @@ class _Merger:
                 return g
             if t is not None and group.type is not None:
                 wide = join(group.type, t)
-                if wide is not None and not isinstance(wide, OptionalType):
-                    group.type = wide
-                    return g
+                if wide is None or isinstance(wide, OptionalType):
+                    continue
+                if isinstance(wide, ListType | DictType | SetType) and not (
+                    isinstance(example, Static) or (same_layout(t, wide) and same_layout(group.type, wide))
+                ):
+                    continue
+                group.type = wide
+                return g
         groups.append(Group(t, example))
         return len(groups) - 1
 
