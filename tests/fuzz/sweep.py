@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import collections
 import random
-import resource
 import signal
 import sys
 import tempfile
@@ -18,15 +17,11 @@ from typing import Any
 
 import torch
 from tests.fuzz.judge import Verdict, judge
+from tests.fuzz.memory import bounded_memory, forget
 from tests.fuzz.program import Generated, generate
-
-from torch2cpp.binding.entry import LINE_KINDS
-from torch2cpp.frontend.source import parse_function
 
 #: Seconds of this process after which a program counts as not transpiled.
 LIMIT = 40
-#: Address space of the sweep, in bytes.
-MEMORY = 8 * 2**30
 
 
 def judged(program: Generated, folder: Path) -> Verdict:
@@ -54,19 +49,15 @@ def main() -> int:
     parser.add_argument("--refused", action="store_true", help="print what is refused")
     options = parser.parse_args()
     torch.set_num_threads(1)
-    # A string that doubles in a loop ends as a MemoryError, here as in Python.
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     kinds: collections.Counter[str] = collections.Counter()
     reasons: collections.Counter[str] = collections.Counter()
     raised = runs = 0
     began = time.monotonic()
-    with tempfile.TemporaryDirectory() as name:
+    with tempfile.TemporaryDirectory() as name, bounded_memory():
         folder = Path(name)
         for seed in range(options.start, options.start + options.count):
             if seed % 200 == 0:
-                # What is remembered of thousands of programs would fill the memory.
-                parse_function.cache_clear()
-                LINE_KINDS.clear()
+                forget()
             program = generate(random.Random(seed))
             verdict = judged(program, folder)
             kinds[verdict.kind] += 1

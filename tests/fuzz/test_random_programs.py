@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.fuzz.judge import judge
+from tests.fuzz.memory import bounded_memory, forget
 from tests.fuzz.program import generate
 from tests.fuzz.shrink import shrink
 
@@ -27,13 +28,16 @@ def _run(count: int, folder: Path) -> None:
     @given(st.integers(0, 2**32 - 1).map(lambda seed: (seed, generate(random.Random(seed)))))
     def agrees(drawn):
         seed, program = drawn
+        if sum(kinds.values()) % 200 == 0:
+            forget()
         verdict = judge(program, folder)
         kinds[verdict.kind] += 1
         if verdict.is_bug:
             small, why = shrink(program, verdict, lambda p: judge(p, folder))
             pytest.fail(f"seed {seed}: {why.kind}: {why.detail}\n{small.source}\ninputs: {small.inputs}")
 
-    agrees()
+    with bounded_memory():
+        agrees()
     assert kinds["refused"] <= REFUSED * count, kinds
 
 
