@@ -158,3 +158,21 @@ def test_the_header_says_what_goes_in_and_out(project: torch2cpp.Project):
     assert "double scale = 1.0" in header
     assert "Raises TooLong" in header
     assert "void reset();" in header
+
+
+def test_two_builds_of_one_name_are_two(tmp_path: Path) -> None:
+    def make(factor: float) -> Any:
+        def scale(x: torch.Tensor) -> torch.Tensor:
+            if x.sum() > 0:
+                return x * factor
+            return x
+
+        return scale
+
+    x = torch.ones(3)
+    made = [
+        torch2cpp.transpile(make(factor), [(x,), (-x,)], backend="aten", name="scale", out=tmp_path / str(factor))
+        for factor in (2.0, 3.0)
+    ]
+    loaded = [project.load() for project in made]
+    assert [float(each(x)[0]) for each in loaded] == [2.0, 3.0]

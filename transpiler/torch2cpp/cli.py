@@ -46,6 +46,13 @@ DumpOption = Annotated[Path | None, typer.Option(help="Writes one numbered text 
 PassesOption = Annotated[
     str, typer.Option(help="Passes over the host program: `all`, names, or `all,-NAME` to leave some out.")
 ]
+RoundingOption = Annotated[
+    bool,
+    typer.Option(
+        "--free-rounding",
+        help="Keeps the fastest code though the program makes more of its rounding than rtol 1e-4, atol 1e-5.",
+    ),
+]
 EntryOption = Annotated[str | None, typer.Option(help="The method to deploy; the file's ENTRY by default.")]
 
 
@@ -65,6 +72,7 @@ def check(
     dump_dir: DumpOption = None,
     passes: PassesOption = "all",
     threads: ThreadsOption = None,
+    free_rounding: RoundingOption = False,
 ) -> None:
     """Transpiles, builds, and compares with Python on every input of the file."""
     with _reporting(as_json), _folder(out) as folder, _prints_to_stderr(as_json) as answer:
@@ -77,6 +85,7 @@ def check(
                 dump_dir=dump_dir,
                 passes=choose_passes(passes),
                 threads=threads,
+                free_rounding=free_rounding,
             ),
             entry,
             as_json,
@@ -107,6 +116,7 @@ def compile_(
         bool,
         typer.Option("--profile", help="Puts clocks into branches; the program's --profile and --trace read them."),
     ] = False,
+    free_rounding: RoundingOption = False,
     again: Annotated[bool, typer.Option("--again", help="Transpiles also where nothing has changed.")] = False,
 ) -> None:
     """Transpiles and builds a project; where nothing has changed since, only what is not built yet."""
@@ -119,6 +129,7 @@ def compile_(
             passes=choose_passes(passes),
             threads=threads,
             profile=profile,
+            free_rounding=free_rounding,
         )
         name = _transpiled(file, options, entry, again)
         with _progress(False) as step:
@@ -145,6 +156,7 @@ def bench(
     out: Annotated[Path | None, typer.Option("-o", "--out", help="Keeps the project in this folder.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Prints one line of JSON and nothing else.")] = False,
     passes: PassesOption = "all",
+    free_rounding: RoundingOption = False,
 ) -> None:
     """Measures the C++ against Python and other compilers on the file's inputs, all in turns."""
     from torch2cpp.bench.measure import Effort
@@ -152,7 +164,9 @@ def bench(
 
     with _reporting(as_json), _folder(out) as folder, _prints_to_stderr(as_json) as answer:
         rivals = choose_rivals([name for name in against.split(",") if name])
-        options = Options(backend=backend, out=folder, passes=choose_passes(passes), threads=threads)
+        options = Options(
+            backend=backend, out=folder, passes=choose_passes(passes), threads=threads, free_rounding=free_rounding
+        )
         project, _ = _project(file, options, entry, as_json)
         with _progress(as_json) as step:
             project.build(runner=False, progress=lambda done, of, what: step(f"build {done}/{of}", what))

@@ -37,6 +37,8 @@ class Options:
     verify_ir: bool = True
     #: Whether compiled regions are compared with eager before they are believed.
     verify_regions: bool = True
+    #: Whether regions keep their backend though the program's results then differ by more than the tolerance.
+    free_rounding: bool = False
     #: Successive examples are calls on one instance.
     stateful: bool = False
     #: Whether the host program can count and measure its branches.
@@ -54,6 +56,8 @@ class Options:
             parts.append(f"{self.threads} thread{'s' if self.threads > 1 else ''}")
         if self.pin:
             parts.append("pinned " + ", ".join(f"{k}={v!r}" for k, v in self.pin.items()))
+        if self.free_rounding:
+            parts.append("free rounding")
         if self.profile:
             parts.append("with clocks in branches")
         if self.passes != ALL:

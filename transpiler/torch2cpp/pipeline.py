@@ -238,7 +238,7 @@ def _region_options(program: Program, calls: Calls, observed: Observed, options:
         recorded=observed.captured,
         # The reference backend has nothing to be compared with but the whole program's parity.
         verify=options.verify_regions and options.backend != REFERENCE,
-        grows=lambda compiled: growing(program, calls, options.stateful, compiled),
+        grows=None if options.free_rounding else lambda each: growing(program, calls, options.stateful, each),
     )
 
 

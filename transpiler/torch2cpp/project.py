@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import copy
 import importlib.util
+import itertools
 import re
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -194,13 +194,18 @@ class Loaded:
         return getattr(self.instance, name)
 
 
+#: Modules loaded so far in this process.
+_LOADED = itertools.count()
+
+
 def load_module(name: str, path: Path) -> ModuleType:
-    """Loads a built pybind11 module; each path is a module of its own."""
-    spec = importlib.util.spec_from_file_location(name, path)
+    """Loads a built pybind11 module; each call gives a module of its own.
+
+    pybind11 hands out the first module again for a name it has seen, wherever the file is; only the last part of
+    a dotted name has to be the file's.
+    """
+    spec = importlib.util.spec_from_file_location(f"torch2cpp_loaded_{next(_LOADED)}.{name}", path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    before = sys.modules.get(name)
     spec.loader.exec_module(module)
-    if before is not None:
-        sys.modules[name] = before
     return module

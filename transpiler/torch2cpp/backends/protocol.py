@@ -186,7 +186,7 @@ class RegionReport:
     samples: int
     #: Where backends were measured against each other: microseconds a call, over the inputs of the examples.
     microseconds: Mapping[str, float] = field(default_factory=dict)
-    #: Largest absolute error of each result on the samples; empty where nothing was compared.
+    #: Root mean square error of each result on what the examples gave; empty where nothing was compared.
     rounding: tuple[float, ...] = ()
 
 

@@ -27,7 +27,7 @@ from torch2cpp.backends.protocol import (
 from torch2cpp.backends.region_options import RegionOptions
 from torch2cpp.backends.registry import REFERENCE, create
 from torch2cpp.backends.verify_region import verify
-from torch2cpp.regions.samples import Sample, make_samples
+from torch2cpp.regions.samples import MAX_RECORDED, Sample, make_samples
 from torch2cpp.regions.share import DistinctRegion, Sharing
 
 #: (backend, setting)
@@ -98,16 +98,18 @@ class Search:
                     self._believe(d, None, 0)
 
     def _withdraw(self, result: CompiledRegions) -> bool:
-        """Hands regions to the reference whose rounding is too much for the program; whether there are such."""
+        """Takes regions from backends whose rounding is too much for the program; whether there are such."""
         found = self.options.grows(result) if self.options.grows is not None else {}
         for d in self.sharing.distinct:
-            if d.name in found:
-                backend, safety, error, _ = self.tried[d.name].pop()
-                self.tried[d.name].append((backend, safety, error, found[d.name]))
-                if self.cutting.is_cut(d):
-                    self.cutting.undo(d)
-                self.left[d.name] = [(REFERENCE, safety) for safety in self.backends[REFERENCE].safeties]
-                del self.believed[d.name]
+            if d.name not in found:
+                continue
+            backend, safety, error, _ = self.tried[d.name].pop()
+            self.tried[d.name].append((backend, safety, error, found[d.name]))
+            if self.cutting.is_cut(d):
+                self.cutting.undo(d)
+            used = {name for name, *_ in self.tried[d.name]}
+            self.left[d.name] = [c for c in self.chains[d.name] if c[0] not in used or c[0] == REFERENCE]
+            del self.believed[d.name]
         return bool(found)
 
     def _add(self, d: DistinctRegion, samples: Sequence[Sample], chain: Sequence[Choice]) -> None:
@@ -120,10 +122,12 @@ class Search:
             return []
         if distinct.name in self.options.samples:
             return list(self.options.samples[distinct.name])
-        # Inputs of every instance tell something about their common structure.
+        return make_samples(distinct.region, self.weights, self._recorded(distinct))
+
+    def _recorded(self, distinct: DistinctRegion) -> list[Sample]:
+        """Inputs of every instance: they tell something about their common structure."""
         own = [name for name, (d, _) in self.sharing.instances.items() if d is distinct]
-        recorded = [s for name in own for s in self.options.recorded.get(name, ())]
-        return make_samples(distinct.region, self.weights, recorded)
+        return [s for name in own for s in self.options.recorded.get(name, ())]
 
     def _compile(self) -> list[Artifact]:
         """Every region by the first choice left to it; choices that refuse are struck off."""
@@ -198,7 +202,9 @@ class Search:
             if not reason and verdict.samples and verdict.fallbacks == verdict.samples:
                 reason = "its compiled code takes none of the sample inputs"
             if not reason:
-                self.rounding[d.name] = verdict.errors
+                # What the examples gave: made-up samples may have numbers of another size.
+                real = verdict.rounding[: min(len(self._recorded(d)), MAX_RECORDED)]
+                self.rounding[d.name] = tuple(map(max, zip(*real)))
                 self._believe(d, verdict.error, verdict.samples)
             elif self.cutting.is_cut(d):
                 # Its parts were judged on their own; what is left is to leave it whole.

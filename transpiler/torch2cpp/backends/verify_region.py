@@ -42,8 +42,8 @@ class Verdict:
     #: Samples run, and those of them in which compiled code gave way to the `aten` form.
     samples: int
     fallbacks: int
-    #: Largest absolute error of each result.
-    errors: tuple[float, ...] = ()
+    #: Root mean square of each result's errors, on each sample.
+    rounding: tuple[tuple[float, ...], ...] = ()
 
 
 @final
@@ -157,7 +157,7 @@ def _judge(
     """Compares with eager; `moving` are two further runs of each sample, over memory that held other bytes before."""
     region = distinct.region
     differences: list[Difference] = []
-    errors = [0.0] * len(region.results)
+    rounding: list[tuple[float, ...]] = []
     for number, (sample, got) in enumerate(zip(samples, ran, strict=True)):
         want, args = _eager(region, sample, weights)
         first, second = moving[number] if moving is not None else (got, got)
@@ -171,15 +171,13 @@ def _judge(
                 other, other_args = _eager(region, sample, weights, fill=1)
                 found, expected = known(found, expected, expected, [*other, *other_args])
             difference = compare(found, expected)
-            if not difference.reason:
-                apart = [compare([f], [e]).error for f, e in zip(found, expected)]
-                errors = list(map(max, errors, apart))
+            rounding.append(tuple(mean_error(f, e) for f, e in zip(found, expected[: len(region.results)])))
         if difference.reason:
             difference = Difference(difference.error, f"{difference.reason} for inputs {describe(sample)}")
         differences.append(difference)
     worst_one = worst(differences)
     fallbacks = sum(each.fallbacks for each in ran)
-    return Verdict(worst_one.error if differences else None, worst_one.reason, len(samples), fallbacks, tuple(errors))
+    return Verdict(worst_one.error if differences else None, worst_one.reason, len(samples), fallbacks, tuple(rounding))
 
 
 def _eager(
@@ -188,6 +186,15 @@ def _eager(
     """What the region gives for a sample, and its arguments afterwards."""
     args = clone(sample)
     return run_region(region, args, weights, fill=fill), args
+
+
+def mean_error(got: Any, want: Any) -> float:
+    """Root mean square of the differences of finite floats; 0 for anything else."""
+    if not isinstance(want, torch.Tensor) or not want.is_floating_point() or got.shape != want.shape:
+        return 0.0
+    apart = got.double() - want.double()
+    apart = apart[apart.isfinite()]
+    return float(apart.square().mean().sqrt()) if apart.numel() else 0.0
 
 
 def known(got: Any, want: Any, a: Any, b: Any) -> tuple[Any, Any]:
