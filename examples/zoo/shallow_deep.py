@@ -103,16 +103,16 @@ class ShallowDeepNet(nn.Module):
         return outputs[max_confidence_output], max_confidence_output, is_early
 
 
-def calibrated(model, last_linear, seed):
+def calibrated(model, last_linear, seed, end=4.0):
     """The model in eval mode, its exits scaled so that a hundred images spread over all of them."""
     images = smooth_images(100, 32, seed)
     settle_batch_norms(model.eval(), [lambda: model(images)])
     with torch.no_grad():
         logits = model(images)
         spread_exits([layer.output.linear for layer in model.layers if not layer.no_output], logits, 0.8)
-        # the end's confidence falls among those of the exits, so that it is not always the largest
-        last_linear.weight.mul_(6.0 / logits[-1].std())
-        last_linear.bias.mul_(6.0 / logits[-1].std())
+        # `end`: its confidence falls among those of the exits, so that it is not always the largest
+        last_linear.weight.mul_(end / logits[-1].std())
+        last_linear.bias.mul_(end / logits[-1].std())
     return model
 
 
