@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import copy
 import inspect
-import os
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -23,7 +21,7 @@ import torch
 from torch2cpp.backends.verify_region import environment
 from torch2cpp.bench.result import OURS, Startup
 from torch2cpp.bench.rivals import CannotRun, one_line, scripted
-from torch2cpp.bench.script_runner import script_runner
+from torch2cpp.bench.small_programs import measurer, script_runner
 from torch2cpp.project import Project
 
 #: Processes started of each, in turns; the first round warms the disk's cache.
@@ -131,15 +129,17 @@ def _scripted(project: Project, entry: str, args: Sequence[Any], folder: Path) -
 def _run(command: Sequence[str]) -> Startup:
     """Raises CannotRun where the program fails."""
     variables = environment() | {"OMP_NUM_THREADS": str(torch.get_num_threads())}
-    began = time.perf_counter()
-    with tempfile.TemporaryFile() as said:
-        process = subprocess.Popen(command, stdout=said, stderr=subprocess.STDOUT, env=variables)
-        # `wait4` has the memory of this process alone.
-        _, status, usage = os.wait4(process.pid, 0)
-        taken = time.perf_counter() - began
-        process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode != 0:
-            said.seek(0)
-            words = " ".join(said.read().decode(errors="replace").split())
-            raise CannotRun(f"its program ended with {process.returncode}: {words[-300:]}")
-    return Startup(taken * 1e3, usage.ru_maxrss * 1024 / 1e6)
+    with tempfile.NamedTemporaryFile("r") as found:
+        done = subprocess.run(
+            [measurer(), found.name, *command],
+            capture_output=True,
+            text=True,
+            env=variables,
+            timeout=LIMIT,
+            check=False,
+        )
+        if done.returncode != 0:
+            words = " ".join((done.stdout + done.stderr).split())
+            raise CannotRun(f"its program ended with {done.returncode}: {words[-300:]}")
+        seconds, memory = found.read().split()
+    return Startup(float(seconds) * 1e3, float(memory) / 1e6)
