@@ -179,3 +179,24 @@ def test_a_list_argument_that_shares_a_variable_with_a_wider_list() -> None:
         return xs, xs == ys, len(ys)
 
     assert_like_python(f, (1, [1, 2], True, 0), (2, [3], False, 2), (-1, [], False, 0), (0, [4], True, 1))
+
+
+def test_a_container_of_an_iteration_is_handed_out_where_it_goes_on_early() -> None:
+    def f(x: torch.Tensor, k: int, limit: float) -> object:
+        kept: object = None
+        for i in range(2):
+            kept = {3: x, i: x * 2}
+            if limit > 3:
+                break
+            elif limit > 2:
+                n = [1]
+            else:
+                n = (x > limit).long().tolist()
+                if limit < 1:
+                    continue
+                elif limit < 1.5:
+                    n[0] += k
+        return kept
+
+    x = torch.tensor([0.5, 2.0])
+    assert_like_python(f, (x, 2, 4.0), (x, 2, 2.5), (x, 2, 0.5), (x, 2, 1.25), (x, 2, 1.75))

@@ -462,7 +462,7 @@ class _Merger:
         for key in dict.fromkeys(k for h in heaps for k in h):
             obj = first.get(key)
             if obj is not None and obj is before.get(key) and key not in left_over and not isinstance(key, tuple):
-                if all(h.get(key) is obj for h in others):
+                if all(h.get(key) is obj for h in others) and not self._inner(obj):
                     self.heap[key] = obj  # as it was, nothing of inside
                     continue
             present = [h[key] for h in heaps if key in h]
