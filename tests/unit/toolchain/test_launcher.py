@@ -81,3 +81,13 @@ def test_errors_come_through(folder: Folder):
     with pytest.raises(subprocess.CalledProcessError):
         folder.compile()
     assert folder.kept() == 0
+
+
+def test_the_users_own_launcher_runs_behind(folder: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    log, own = tmp_path / "log", tmp_path / "own"
+    own.write_text(f'#!/bin/sh\necho "$1" "$2" >> {log}\nshift\nexec "$@"\n')
+    own.chmod(0o755)
+    monkeypatch.setenv("CMAKE_CXX_COMPILER_LAUNCHER", f"{own};--mine")
+    assert (folder.compile(), folder.compile()) == (42, 42)
+    # What was compiled before needs neither.
+    assert log.read_text() == f"--mine {compiler()}\n"

@@ -3,7 +3,8 @@
     python -S -E launcher.py CACHE ROOT g++ -O2 -o x.o -c x.cpp
 
 An object is found by the text of its source and the flags, with the project's folder ROOT taken out
-of them, and by the content of all headers it included (outside of ROOT: their size and time). This
+of them, and by the content of all headers it included (outside of ROOT: their size and time). A
+launcher of the user's, which CMake takes from the environment (CMAKE_CXX_COMPILER_LAUNCHER), runs behind this one. This
 file is run on its own for every source, so it imports little and nothing of the package.
 """
 
@@ -28,18 +29,23 @@ def main(argv: list[str]) -> int:
     cache, root, command = argv[1], argv[2].rstrip("/"), argv[3:]
     source, outputs = _parse(command)
     if source is None or "-o" not in outputs or "-MF" not in outputs:
-        return subprocess.call(command)
+        return subprocess.call([*_further(), *command])
     folder = os.path.join(cache, "objects", _key(command, source, root))
     for entry in _entries(folder):
         if all(_stamp(path.replace("$ROOT", root)) == stamp for path, stamp in entry["headers"]):
             with contextlib.suppress(OSError):
                 _restore(folder, entry, outputs, root)
                 return 0
-    code = subprocess.call(command)
+    code = subprocess.call([*_further(), *command])
     if code == 0:
         with contextlib.suppress(OSError):
             _keep(folder, outputs, root)
     return code
+
+
+def _further() -> list[str]:
+    """The user's own launcher, such as ccache or sccache with its machines: it compiles what is not here."""
+    return [word for word in os.environ.get("CMAKE_CXX_COMPILER_LAUNCHER", "").split(";") if word]
 
 
 def _parse(command: list[str]) -> "tuple[str | None, dict[str, str]]":
