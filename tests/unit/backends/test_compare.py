@@ -24,6 +24,8 @@ NAN, INF = float("nan"), float("inf")
         ((1.0, True), (1.0, True)),
         (NAN, NAN),
         (torch.tensor([1 + 2j]), torch.tensor([1 + 2j])),
+        # Near 0 beside large numbers.
+        (torch.tensor([100.0, 5e-4]), torch.tensor([100.0, 0.0])),
     ],
 )
 def test_equal(got: Any, want: Any) -> None:
@@ -34,6 +36,9 @@ def test_equal(got: Any, want: Any) -> None:
     ("got", "want", "reason"),
     [
         (torch.tensor([1.001]), torch.tensor([1.0]), "off by up to"),
+        (torch.tensor([100.0, 2e-3]), torch.tensor([100.0, 0.0]), "1 of 2 elements"),
+        (torch.tensor([0.5, 2e-5]), torch.tensor([0.5, 0.0]), "1 of 2 elements"),
+        (torch.tensor([INF, 2e-5]), torch.tensor([INF, 0.0]), "1 of 2 elements"),
         (torch.tensor([NAN]), torch.tensor([1.0]), "off by up to inf"),
         (torch.tensor([-INF]), torch.tensor([INF]), "off by up to inf"),
         (torch.ones(2, 1), torch.ones(2), "sizes"),

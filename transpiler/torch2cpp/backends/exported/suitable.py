@@ -16,6 +16,8 @@ from torch2cpp.regions.share import DistinctRegion
 WORTH_COMPILING = 2
 #: Unrolled over time when decomposed: the ATen operator itself is smaller, faster and takes every length.
 _RECURRENT = frozenset({"aten::gru", "aten::lstm", "aten::rnn_tanh", "aten::rnn_relu"})
+#: So many steps, where that is their number for good, are rather cells to be fused with what is around them.
+MOST_STEPS = 4
 #: How the name of a region's `aten` form ends.
 TWIN = "_eager"
 #: Dtypes of tensors at the border -> their names in the C ABI.
@@ -102,9 +104,20 @@ def _unsuitable_operation(op: TensorOp | HostOp) -> str | None:
     if isinstance(op, HostOp):
         return None
     name = op.overload._schema.name
-    if name in _RECURRENT:
+    if name in _RECURRENT and not _takes_few_steps(op):
         return f"{name} is a recurrent layer, which the ATen operator runs better"
     return draws_random_numbers(op)
+
+
+def _takes_few_steps(op: TensorOp) -> bool:
+    """Whether a recurrent layer over a padded batch always runs for the same few steps."""
+    given = dict(zip((a.name for a in op.overload._schema.arguments), op.args)) | op.kwargs
+    steps = given.get("input")
+    if op.overload._overloadname != "input" or not isinstance(steps, Value) or not isinstance(steps.type, TensorType):
+        return False
+    dims = steps.type.dims
+    count = dims[1 if given.get("batch_first") and len(dims) == 3 else 0] if len(dims) >= 2 else None
+    return count is not None and 0 < count <= MOST_STEPS
 
 
 def draws_random_numbers(op: TensorOp) -> str | None:
