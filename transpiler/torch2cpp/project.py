@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import importlib.util
-import itertools
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -194,18 +193,22 @@ class Loaded:
         return getattr(self.instance, name)
 
 
-#: Modules loaded so far in this process.
-_LOADED = itertools.count()
+#: Modules loaded so far in this process, by their file.
+_LOADED: dict[tuple[int, int, int], ModuleType] = {}
 
 
 def load_module(name: str, path: Path) -> ModuleType:
-    """Loads a built pybind11 module; each call gives a module of its own.
+    """Loads a built pybind11 module; each file is a module of its own, also after it was built again.
 
     pybind11 hands out the first module again for a name it has seen, wherever the file is; only the last part of
     a dotted name has to be the file's.
     """
-    spec = importlib.util.spec_from_file_location(f"torch2cpp_loaded_{next(_LOADED)}.{name}", path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    info = path.stat()
+    key = (info.st_dev, info.st_ino, info.st_mtime_ns)
+    if key not in _LOADED:
+        spec = importlib.util.spec_from_file_location(f"torch2cpp_loaded_{len(_LOADED)}.{name}", path)
+        assert spec is not None and spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        _LOADED[key] = module
+    return _LOADED[key]
