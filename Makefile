@@ -36,10 +36,10 @@ test-all: setup  ## every test of this machine's C++, the whole corpus included
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m 'not arm' $(ARGS)
 
 test-arm: setup  ## cross-compile for 64-bit Arm and run there, emulated: examples, networks, corpus, bundle
-	@command -v aarch64-linux-gnu-g++ qemu-aarch64 >/dev/null || { \
+	@{ command -v aarch64-linux-gnu-g++ && command -v qemu-aarch64; } >/dev/null || { \
 	    echo "install the cross compiler and QEMU first: apt-get install g++-aarch64-linux-gnu qemu-user" >&2; exit 2; }
 	$(BIN)/torch2cpp target list 2>/dev/null | grep -q 'aarch64-linux-gnu.*ready' || $(BIN)/torch2cpp target add aarch64-linux-gnu
-	OMP_NUM_THREADS=1 TORCH2CPP_JOBS=1 $(BIN)/python -m pytest -n $(WORKERS) -m arm $(ARGS)
+	OMP_NUM_THREADS=1 TORCH2CPP_JOBS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -m arm $(ARGS)
 
 demo: setup  ## train an early-exit network on real digits, run it as C++
 	$(BIN)/python examples/demo_digits.py $(ARGS)

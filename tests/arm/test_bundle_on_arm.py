@@ -20,7 +20,8 @@ from torch2cpp.toolchain.targets.target import Target, TargetError
 from torch2cpp.toolchain.targets.toolchain import toolchain_of
 from torch2cpp.toolchain.tools import cmake, ninja
 
-pytestmark = pytest.mark.arm
+# One process makes the bundle.
+pytestmark = [pytest.mark.arm, pytest.mark.xdist_group("bundle")]
 
 
 @dataclass

@@ -22,6 +22,7 @@ from typing import Any, final
 from torch2cpp.backends.compile_regions import RegionOptions, compile_regions
 from torch2cpp.backends.protocol import CompiledRegions
 from torch2cpp.backends.registry import REFERENCE
+from torch2cpp.backends.served import check_served
 from torch2cpp.diagnostics import SignatureError
 from torch2cpp.emit.names import identifier
 from torch2cpp.emit.view_model import ProjectView
@@ -163,7 +164,9 @@ def transpile(model: Any, examples: Any, options: Options, report: Report = lamb
 
 def _transpile(model: Any, examples: Any, options: Options, report: Report) -> Transpiled:
     started = time.perf_counter()
-    toolchain_of(options.machine)  # what it needs and is not there is told before any work
+    # What is missing is told before any work.
+    toolchain_of(options.machine)
+    check_served(options.backend, options.machine)
     dump = Dump(options.dump_dir)
     model = eager(model)
     # Python's own results come from a model that binding has not looked at.

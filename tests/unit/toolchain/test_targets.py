@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from torch2cpp.backends.served import check_served
 from torch2cpp.toolchain.bundle import make_bundle
 from torch2cpp.toolchain.targets import fetch, store
 from torch2cpp.toolchain.targets.elf import closure, find_in, read_elf
@@ -152,3 +153,11 @@ def test_binaries_tell_what_they_need(tmp_path: Path) -> None:
 def test_a_folder_that_is_no_project_is_not_bundled(tmp_path: Path) -> None:
     with pytest.raises(TargetError, match="is no project of torch2cpp"):
         make_bundle(tmp_path, tmp_path / "out")
+
+
+@pytest.mark.parametrize("backend", ["auto", "openvino"])
+def test_backends_without_code_for_a_target_are_refused(backend: str) -> None:
+    check_served(backend, Target())
+    check_served("aten", Target(ARM.name))
+    with pytest.raises(TargetError, match=f"backend {backend} has no code for aarch64-linux-gnu: .*--backend aotinductor"):
+        check_served(backend, Target(ARM.name))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 from collections.abc import Mapping
@@ -35,10 +36,13 @@ class Toolchain:
 
     def command(self, program: Path, *arguments: str | Path) -> list[str]:
         """How a program of the target is run here. Raises TargetError where it cannot be."""
-        words = [str(program), *map(str, arguments)]
+        return [*self.emulator(), str(program), *map(str, arguments)]
+
+    def emulator(self) -> tuple[str, ...]:
+        """What is written before a program's path; nothing natively. Raises TargetError where it is missing."""
         if self.architecture is None or self.installed is None:
-            return words
-        return [*emulator_command(self.architecture, self.installed, self.target.cpu), *words]
+            return ()
+        return emulator_command(self.architecture, self.installed, self.target.cpu)
 
     @property
     def build_folder(self) -> str:
@@ -55,6 +59,9 @@ class Toolchain:
             settings["CMAKE_SYSROOT"] = self.installed.sysroot
         if "onnxruntime" in self.libraries:
             settings["ONNXRUNTIME_ROOT"] = str(self.libraries["onnxruntime"].parent)
+        with contextlib.suppress(TargetError):
+            # For ctest; building needs none.
+            settings["CMAKE_CROSSCOMPILING_EMULATOR"] = ";".join(self.emulator())
         return settings
 
 
