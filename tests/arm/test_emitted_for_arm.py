@@ -19,9 +19,20 @@ def test_host_program_is_the_same_for_every_target(tmp_path: Path) -> None:
     arm = for_target(path, "aotinductor", tmp_path / "arm", inputs=4)
     file = load_model_file(path)
     transpile(
-        file.make_model(), file.make_inputs()[:4], backend="aotinductor", threads=1, out=tmp_path / "x86", name=file.name
+        file.make_model(),
+        file.make_inputs()[:4],
+        backend="aotinductor",
+        threads=1,
+        out=tmp_path / "x86",
+        name=file.name,
     )
-    host = ["src/early_exit.cpp", "src/regions.h", "src/regions.cpp", "src/entries.cpp", "include/early_exit/early_exit.h"]
+    host = [
+        "src/early_exit.cpp",
+        "src/regions.h",
+        "src/regions.cpp",
+        "src/entries.cpp",
+        "include/early_exit/early_exit.h",
+    ]
     for name in host:
         assert (arm.folder / name).read_text() == (tmp_path / "x86" / name).read_text(), name
 

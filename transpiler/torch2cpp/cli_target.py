@@ -14,7 +14,8 @@ _err = Console(stderr=True, soft_wrap=True)
 
 NameArgument = Annotated[str, typer.Argument(metavar="TARGET", help="aarch64-linux-gnu.")]
 CpuOption = Annotated[
-    str | None, typer.Option(help="The target's processor, as -mcpu= knows it: cortex-a53, cortex-a72, neoverse-n1, ...")
+    str | None,
+    typer.Option(help="The target's processor, as -mcpu= knows it: cortex-a53, cortex-a72, neoverse-n1, ..."),
 ]
 
 
@@ -63,9 +64,7 @@ def list_() -> None:
 
 def bundle(
     project: Annotated[Path, typer.Argument(metavar="DIR", help="A project that `compile` made.")],
-    out: Annotated[
-        Path | None, typer.Option("-o", "--out", help="The folder to copy; DIR/bundle by default.")
-    ] = None,
+    out: Annotated[Path | None, typer.Option("-o", "--out", help="The folder to copy; DIR/bundle by default.")] = None,
     target: Annotated[
         str | None, typer.Option(help="The machine it is for; must be what the project was compiled for.")
     ] = None,

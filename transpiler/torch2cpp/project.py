@@ -24,8 +24,8 @@ from torch2cpp.parity.verdict import Verdict, cover, judge
 from torch2cpp.pipeline import Calls, Report, Transpiled, calls_of, is_exact, run_python
 from torch2cpp.pipeline import transpile as run_pipeline
 from torch2cpp.toolchain.build import Built, Progress, build
-from torch2cpp.toolchain.targets.toolchain import toolchain_of
 from torch2cpp.toolchain.targets.target import NATIVE, TargetError
+from torch2cpp.toolchain.targets.toolchain import toolchain_of
 from torch2cpp.toolchain.threads import using_threads
 
 
@@ -54,8 +54,8 @@ def transpile(
     methods of one object to deploy; `stateful` says that the examples are
     successive calls on one instance; `threads` is how many tensor operations use while regions are compiled
     and checked; `target` is the machine the C++ is for, `cpu` its processor as `-mcpu=` knows it. Raises
-    `torch2cpp.toolchain.targets.target.TargetError` where that machine is not set up, `torch2cpp.Refused`, whose text says what cannot be transpiled,
-    where, and what to write instead.
+    `toolchain.targets.target.TargetError` where that machine is not set up, `torch2cpp.Refused`, whose text
+    says what cannot be transpiled, where, and what to write instead.
     """
     name = name or default_name(model)
     options = Options(

@@ -54,7 +54,7 @@ def test_an_unknown_target_is_refused_with_those_there_are() -> None:
 
 
 def test_32_bit_arm_is_refused_with_the_reason() -> None:
-    with pytest.raises(TargetError, match="no backend serves 32-bit Arm.*use that and --target aarch64-linux-gnu"):
+    with pytest.raises(TargetError, match=r"no backend serves 32-bit Arm.*use that and --target aarch64-linux-gnu"):
         architecture("arm-linux-gnueabihf")
 
 
@@ -80,7 +80,7 @@ def test_what_a_target_is_built_with_may_be_gone(cache: Path) -> None:
     path = installed(cache)
     assert store.find_target(ARM.name).glibc == (2, 36)
     assert store.targets_added() == [ARM.name]
-    with pytest.raises(TargetError, match="without the library of backend onnxruntime.*--with onnxruntime"):
+    with pytest.raises(TargetError, match=r"without the library of backend onnxruntime.*--with onnxruntime"):
         library_of(Target(ARM.name), "onnxruntime")
     (cache / "torch").rmdir()
     with pytest.raises(TargetError, match="torch, which is gone"):
@@ -99,7 +99,7 @@ def test_a_missing_compiler_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: 
 
 
 def test_a_compiler_for_another_machine_is_refused() -> None:
-    with pytest.raises(TargetError, match="compiles for .*, not for aarch64-linux-gnu"):
+    with pytest.raises(TargetError, match=r"compiles for .*, not for aarch64-linux-gnu"):
         store.add_target(ARM.name, compiler="g++")
 
 
@@ -111,9 +111,9 @@ def test_a_missing_emulator_is_named(cache: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_libtorch_of_another_machine_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(TargetError, match="is no libtorch: it has no lib/libtorch_cpu.so"):
+    with pytest.raises(TargetError, match=r"is no libtorch: it has no lib/libtorch_cpu\.so"):
         libtorch_version(tmp_path, ARM)
-    with pytest.raises(TargetError, match="is for .*, not for AArch64"):
+    with pytest.raises(TargetError, match=r"is for .*, not for AArch64"):
         libtorch_version(torch_folder(), ARM)
 
 
@@ -142,7 +142,7 @@ def test_binaries_tell_what_they_need(tmp_path: Path) -> None:
     assert elf.soname == "libtorch_cpu.so"
     assert "libc10.so" in elf.needed
     assert (2, 0) < elf.glibc < (3, 0)
-    with pytest.raises(TargetError, match="needs libc10.so, which is not there"):
+    with pytest.raises(TargetError, match=r"needs libc10\.so, which is not there"):
         closure([library], lambda name: None if name == "libc10.so" else library)
     assert find_in([tmp_path, library.parent])("libc10.so") == library.parent / "libc10.so"
     (tmp_path / "text").write_text("text")
@@ -159,5 +159,7 @@ def test_a_folder_that_is_no_project_is_not_bundled(tmp_path: Path) -> None:
 def test_backends_without_code_for_a_target_are_refused(backend: str) -> None:
     check_served(backend, Target())
     check_served("aten", Target(ARM.name))
-    with pytest.raises(TargetError, match=f"backend {backend} has no code for aarch64-linux-gnu: .*--backend aotinductor"):
+    with pytest.raises(
+        TargetError, match=f"backend {backend} has no code for aarch64-linux-gnu: .*--backend aotinductor"
+    ):
         check_served(backend, Target(ARM.name))

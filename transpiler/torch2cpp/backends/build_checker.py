@@ -21,6 +21,8 @@ from torch2cpp.toolchain.tools import jobs
 
 #: As the emitted project's release build compiles (templates/project/CMakeLists.txt.j2).
 FLAGS = ("-O2", "-DNDEBUG", "-std=c++20", "-fPIC", "-fvisibility=hidden", "-fvisibility-inlines-hidden")
+#: As that does on processors other than x86-64.
+OTHER_FLAGS = ("-ffp-contract=off", "-fsigned-char")
 #: What almost every region needs of the runtime library.
 _USUAL_RUNTIME = ("arithmetic.cpp", "errors.cpp", "shim.cpp")
 
@@ -94,7 +96,7 @@ def _compile(
         includes += [option for package in packages for option in package.compile_options]
     outputs = ["-MD", "-MT", str(out), "-MF", f"{out}.d", "-o", str(out)]
     keep = [sys.executable, "-S", "-E", launcher.__file__, str(cache), str(folder)]
-    flags = (*toolchain.flags, *FLAGS)
+    flags = (*toolchain.flags, *FLAGS, *(() if toolchain.target.native else OTHER_FLAGS))
     _run([*keep, toolchain.compiler, *definitions, *includes, *flags, *unit.flags, *outputs, "-c", str(source)])
     return out
 

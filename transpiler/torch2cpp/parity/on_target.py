@@ -41,7 +41,9 @@ def run_on_target(
     a program that draws random numbers, and for one that crashes.
     """
     if is_random(program):
-        raise NotComparable("it draws random numbers, and a program on another machine has no seed in common with Python")
+        raise NotComparable(
+            "it draws random numbers, and a program on another machine has no seed in common with Python"
+        )
     shutil.rmtree(folder, ignore_errors=True)
     inputs, results = folder / "inputs", folder / "results"
     inputs.mkdir(parents=True)
@@ -56,7 +58,9 @@ def run_on_target(
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=TIMEOUT)
     if done.returncode != 0:
         said = (done.stderr or done.stdout).strip().splitlines()
-        raise NotComparable(f"its program ended with status {done.returncode}: {' '.join(said[-3:]) or 'it said nothing'}")
+        raise NotComparable(
+            f"its program ended with status {done.returncode}: {' '.join(said[-3:]) or 'it said nothing'}"
+        )
     return [_result(program, each, results, i) for i, each in enumerate(calls)]
 
 

@@ -74,10 +74,14 @@ def build(
     """
     toolchain = toolchain_of(target or Target())
     folder = project / toolchain.build_folder
-    settings = _settings(project, python, warnings, toolchain) | (more or {}) | {
-        f"{name.upper()}_RUNNER": "ON" if runner else "OFF",
-        f"{name.upper()}_C_API": "ON" if runner else "OFF",
-    }
+    settings = (
+        _settings(project, python, warnings, toolchain)
+        | (more or {})
+        | {
+            f"{name.upper()}_RUNNER": "ON" if runner else "OFF",
+            f"{name.upper()}_C_API": "ON" if runner else "OFF",
+        }
+    )
     _configure(project, folder, settings)
     _run([cmake(), "--build", str(folder), "-j", str(jobs())], "build", project, progress)
     return Built(folder, name)

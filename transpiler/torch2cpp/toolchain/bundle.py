@@ -1,10 +1,10 @@
 """The folder that is copied to a device: it holds everything the program needs but the C library.
 
-    NAME_run, verify       the command-line program and the self-test; they look for libraries in lib/ beside them
-    lib/                   the libraries they need, and those these need
-    weights.safetensors    the weights
-    golden/                inputs and results recorded from Python, for the self-test
-    model.json             what it was made from
+NAME_run, verify       the command-line program and the self-test; they look for libraries in lib/ beside them
+lib/                   the libraries they need, and those these need
+weights.safetensors    the weights
+golden/                inputs and results recorded from Python, for the self-test
+model.json             what it was made from
 """
 
 from __future__ import annotations

@@ -37,7 +37,12 @@ def cached(
 ) -> Made:
     """What `make` gives, from the folder where it is known; refusals (NotExportable) are kept too."""
     layout = [(str(x.dtype), tuple(x.shape), x.stride()) for x in example]
-    parts = (region_key, repr(layout), json.dumps(inductor_options(safety, threads, target), sort_keys=True), _machine(target))
+    parts = (
+        region_key,
+        repr(layout),
+        json.dumps(inductor_options(safety, threads, target), sort_keys=True),
+        _machine(target),
+    )
     path = folder / "inductor" / f"{hashlib.sha256(chr(0).join(parts).encode()).hexdigest()[:40]}.json"
     if path.exists():
         return _read(json.loads(path.read_text(encoding="utf-8")))

@@ -11,8 +11,8 @@ from typing import Any, final
 
 import torch
 
-from torch2cpp.backends.exported.export import NotExportable, quiet, short_reason
 from torch2cpp.backends.aotinductor.vectors import FOR_OTHERS, check_vectors, vectors_of
+from torch2cpp.backends.exported.export import NotExportable, quiet, short_reason
 from torch2cpp.backends.protocol import Safety, Target
 
 #: Name Inductor gives the model; it goes away when the text is rewritten.
@@ -55,9 +55,7 @@ def inductor_options(safety: Safety, threads: int, target: Target) -> dict[str, 
     return options
 
 
-def generate(
-    program: torch.export.ExportedProgram, safety: Safety, threads: int, target: Target
-) -> Generated:
+def generate(program: torch.export.ExportedProgram, safety: Safety, threads: int, target: Target) -> Generated:
     """Runs Inductor for the target's vectors. Raises NotExportable with its reason."""
     with tempfile.TemporaryDirectory() as folder:
         path = str(Path(folder) / "region.pt2")

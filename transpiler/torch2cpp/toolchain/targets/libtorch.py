@@ -22,9 +22,7 @@ _CUDA = {
 _OF_TOOLCHAIN = ("libstdc++.so", "libgcc_s.so")
 
 
-def fetch_libtorch(
-    known: Architecture, glibc: Glibc, release: str, site: Path, say: Callable[[str], None]
-) -> Path:
+def fetch_libtorch(known: Architecture, glibc: Glibc, release: str, site: Path, say: Callable[[str], None]) -> Path:
     """Unpacks libtorch's CPU part of a release below `site`; gives the folder with include/ and lib/."""
     tags = platforms(known, glibc)
     folder = site / "torch"
@@ -59,7 +57,9 @@ def _unpack_libraries(wheel: Path, first: str, site: Path) -> set[str]:
             missing.add(name)
             continue
         path = unpack(wheel, lambda each, name=name: each == places[name], site)[0]
-        more = [n for n in read_elf(path).needed if n not in done and not of_glibc(n) and not n.startswith(_OF_TOOLCHAIN)]
+        more = [
+            n for n in read_elf(path).needed if n not in done and not of_glibc(n) and not n.startswith(_OF_TOOLCHAIN)
+        ]
         done |= set(more)
         todo += more
     return missing
