@@ -6,6 +6,7 @@ project links, compiled once.
 
 from __future__ import annotations
 
+import platform
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -96,7 +97,8 @@ def _compile(
         includes += [option for package in packages for option in package.compile_options]
     outputs = ["-MD", "-MT", str(out), "-MF", f"{out}.d", "-o", str(out)]
     keep = [sys.executable, "-S", "-E", launcher.__file__, str(cache), str(folder)]
-    flags = (*toolchain.flags, *FLAGS, *(() if toolchain.target.native else OTHER_FLAGS))
+    processor = toolchain.architecture.processor if toolchain.architecture else platform.machine()
+    flags = (*toolchain.flags, *FLAGS, *(() if processor in ("x86_64", "AMD64") else OTHER_FLAGS))
     _run([*keep, toolchain.compiler, *definitions, *includes, *flags, *unit.flags, *outputs, "-c", str(source)])
     return out
 
