@@ -65,7 +65,7 @@ def build_checker(
 
     def compile_all(wanted: Iterable[tuple[Path, Unit]]) -> list[Path]:
         with ThreadPoolExecutor(jobs()) as pool:
-            return list(pool.map(lambda each: _compile(*each, folder, cache, packages, toolchain), wanted))
+            return list(pool.map(lambda w: _compile(w[0], w[1], folder, cache, packages, toolchain), wanted))
 
     def link_all(objects: Iterable[Path]) -> None:
         options = _link_options(link, packages, toolchain)

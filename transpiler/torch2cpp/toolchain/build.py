@@ -65,7 +65,7 @@ def build(
     warnings: bool = False,
     progress: Progress | None = None,
     target: Target | None = None,
-    more: Mapping[str, str] | None = None,
+    more: dict[str, str] | None = None,
 ) -> Built:
     """Builds `project` in its folder build/, for another machine in a folder of that name below.
 

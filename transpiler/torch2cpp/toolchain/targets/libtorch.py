@@ -38,12 +38,16 @@ def fetch_libtorch(known: Architecture, glibc: Glibc, release: str, site: Path, 
             raise TargetError(f"libtorch_cpu.so of {release} needs {name}, and no package is known that has it")
         say(f"fetching {package} for {name}")
         with downloaded(package, tags) as wheel:
-            found = unpack(wheel, lambda path, name=name: PurePosixPath(path).name == name, site)
+            found = unpack(wheel, _named(name), site)
         if not found:
             raise TargetError(f"{package} has no {name}")
         # Beside libtorch, where its own libraries are looked for first.
         shutil.move(found[0], folder / "lib" / name)
     return folder
+
+
+def _named(name: str) -> Callable[[str], bool]:
+    return lambda path: PurePosixPath(path).name == name
 
 
 def _unpack_libraries(wheel: Path, first: str, site: Path) -> set[str]:
@@ -56,7 +60,7 @@ def _unpack_libraries(wheel: Path, first: str, site: Path) -> set[str]:
         if name not in places:
             missing.add(name)
             continue
-        path = unpack(wheel, lambda each, name=name: each == places[name], site)[0]
+        path = unpack(wheel, places[name].__eq__, site)[0]
         more = [
             n for n in read_elf(path).needed if n not in done and not of_glibc(n) and not n.startswith(_OF_TOOLCHAIN)
         ]
