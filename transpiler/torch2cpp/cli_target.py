@@ -49,17 +49,19 @@ def list_() -> None:
     from torch2cpp.toolchain.targets.store import find_target
     from torch2cpp.toolchain.targets.target import ARCHITECTURES, TargetError
 
-    table = Table("target", "state", "compiler", "glibc", "libtorch", "libraries")
-    table.add_row("native", "this machine", "", "", "", "")
+    # Lines, not a table: paths are long, and scripts read them.
+    print("native: this machine")
     for name in ARCHITECTURES:
         try:
             found = find_target(name)
         except TargetError as error:
-            table.add_row(name, str(error).removeprefix(f"target {name} "), "", "", "", "")
+            print(f"{name}: {str(error).removeprefix(f'target {name} ')}")
             continue
-        glibc = ".".join(map(str, found.glibc))
-        table.add_row(name, "ready", found.compiler, glibc, found.libtorch, ", ".join(found.libraries))
-    Console(soft_wrap=True).print(table)
+        print(f"{name}: ready")
+        print(f"  compiler {found.compiler}, glibc {'.'.join(map(str, found.glibc))}")
+        print(f"  libtorch {found.torch} in {found.libtorch}")
+        for backend, path in found.libraries.items():
+            print(f"  {backend} in {path}")
 
 
 def bundle(
