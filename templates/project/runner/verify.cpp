@@ -1,6 +1,7 @@
 #include "verify.h"
 
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <iomanip>
 #include <iostream>
@@ -66,10 +67,10 @@ int verify(const Program& program, const About& about, int argc, char** argv) {
   try {
     int threads = 0;
     for (int i = 1; i < argc; ++i) {
-      if (std::string_view(argv[i]) != "--threads" || i + 1 == argc) {
+      threads = std::string_view(argv[i]) == "--threads" && i + 1 < argc ? std::atoi(argv[++i]) : 0;
+      if (threads < 1) {
         throw UsageError("usage: verify [--threads N]");
       }
-      threads = std::stoi(argv[++i]);
     }
     use_threads(threads, argv);
     std::cout << std::fixed << std::setprecision(2);
