@@ -17,7 +17,7 @@ CPP_FILES = $(shell git ls-files --cached --others --exclude-standard -- '*.h' '
 export PATH := $(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test test-all demo bench lint lint-python lint-cpp format clean
+.PHONY: help setup test test-all test-arm demo bench lint lint-python lint-cpp format clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -30,10 +30,16 @@ $(STAMP): pyproject.toml
 	touch $@
 
 test: setup  ## the tests that run in minutes
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m 'not slow' $(ARGS)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m 'not slow and not arm' $(ARGS)
 
-test-all: setup  ## every test, the whole corpus through C++ included
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile $(ARGS)
+test-all: setup  ## every test of this machine's C++, the whole corpus included
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m 'not arm' $(ARGS)
+
+test-arm: setup  ## cross-compile for 64-bit Arm and run there, emulated: examples, networks, corpus, bundle
+	@{ command -v aarch64-linux-gnu-g++ && command -v qemu-aarch64; } >/dev/null || { \
+	    echo "install the cross compiler and QEMU first: apt-get install g++-aarch64-linux-gnu qemu-user" >&2; exit 2; }
+	$(BIN)/torch2cpp target list 2>/dev/null | grep -q 'aarch64-linux-gnu.*ready' || $(BIN)/torch2cpp target add aarch64-linux-gnu
+	OMP_NUM_THREADS=1 TORCH2CPP_JOBS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -m arm $(ARGS)
 
 demo: setup  ## train an early-exit network on real digits, run it as C++
 	$(BIN)/python examples/demo_digits.py $(ARGS)

@@ -4,10 +4,12 @@
 # libraries, then at the onnxruntime package of the Python found on the PATH.
 set(ONNXRUNTIME_ROOT "" CACHE PATH "Folder with ONNX Runtime: its lib/ holds libonnxruntime.so")
 
-find_library(ONNXRUNTIME_LIBRARY onnxruntime HINTS ${ONNXRUNTIME_ROOT} $ENV{ONNXRUNTIME_ROOT} PATH_SUFFIXES lib lib64)
+find_library(ONNXRUNTIME_LIBRARY onnxruntime HINTS ${ONNXRUNTIME_ROOT} $ENV{ONNXRUNTIME_ROOT} PATH_SUFFIXES lib lib64
+  NO_DEFAULT_PATH NO_CMAKE_FIND_ROOT_PATH)
+find_library(ONNXRUNTIME_LIBRARY onnxruntime)
 if(NOT ONNXRUNTIME_LIBRARY)
   find_program(TORCH2CPP_PYTHON_PROGRAM NAMES python3 python)
-  if(TORCH2CPP_PYTHON_PROGRAM)
+  if(TORCH2CPP_PYTHON_PROGRAM AND NOT CMAKE_CROSSCOMPILING)
     execute_process(
       COMMAND ${TORCH2CPP_PYTHON_PROGRAM} -c
               "import importlib.util, os; print(os.path.dirname(importlib.util.find_spec('onnxruntime').origin))"

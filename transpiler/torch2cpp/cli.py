@@ -20,6 +20,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from torch2cpp.backends.protocol import RegionReport
 from torch2cpp.backends.registry import UnknownBackend
 from torch2cpp.bench.result import UnknownRival, choose_rivals
+from torch2cpp.cli_target import CpuOption, register
 from torch2cpp.diagnostics import Refused, SignatureError
 from torch2cpp.model_file import ModelFile, ModelFileError, load_model_file
 from torch2cpp.options import Options
@@ -66,6 +67,7 @@ def check(
     file: FileArgument,
     backend: BackendOption = "aotinductor",
     target: TargetOption = "native",
+    cpu: CpuOption = None,
     entry: EntryOption = None,
     out: Annotated[Path | None, typer.Option("-o", "--out", help="Keeps the project in this folder.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Prints one line of JSON and nothing else.")] = False,
@@ -81,6 +83,7 @@ def check(
             Options(
                 backend=backend,
                 target=target,
+                cpu=cpu,
                 out=folder,
                 dump_dir=dump_dir,
                 passes=choose_passes(passes),
@@ -107,6 +110,7 @@ def compile_(
     out: Annotated[Path, typer.Option("-o", "--out", help="Folder of the project.")],
     backend: BackendOption = "aotinductor",
     target: TargetOption = "native",
+    cpu: CpuOption = None,
     entry: EntryOption = None,
     python: Annotated[bool, typer.Option(help="Builds the pybind11 module too.")] = True,
     dump_dir: DumpOption = None,
@@ -124,6 +128,7 @@ def compile_(
         options = Options(
             backend=backend,
             target=target,
+            cpu=cpu,
             out=out,
             dump_dir=dump_dir,
             passes=choose_passes(passes),
@@ -133,7 +138,13 @@ def compile_(
         )
         name = _transpiled(file, options, entry, again)
         with _progress(False) as step:
-            built = build(out, name, python=python, progress=lambda done, of, what: step(f"build {done}/{of}", what))
+            built = build(
+                out,
+                name,
+                python=python and options.machine.native,
+                progress=lambda done, of, what: step(f"build {done}/{of}", what),
+                target=options.machine,
+            )
         _err.print(f"[green]built[/] {built.runner}")
         _err.print(f"host program: {out / 'src' / (name + '.cpp')}")
 
@@ -355,7 +366,13 @@ def _print_verdict(verdict: Verdict, project: Any) -> None:
         text = rejections(report)
         if text:
             _err.print(f"  {text}", markup=False, highlight=False)
+    if verdict.error:
+        _err.print(verdict.error, markup=False, highlight=False)
     if verdict.decision_flips:
         _err.print(f"decision flips: {verdict.decision_flips}")
     _err.print(f"largest error: {verdict.max_abs_err:.3g} absolute, {verdict.max_rel_err:.3g} relative")
     _err.print(f"transpiled in {verdict.seconds_transpile:.1f} s, built in {verdict.seconds_build:.1f} s")
+
+
+# Last, as it comes last in the list of commands.
+register(app)

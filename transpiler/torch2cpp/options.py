@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, final
 
 from torch2cpp.passes.order import ALL
+from torch2cpp.toolchain.targets.target import NATIVE, Target
 
 
 @final
@@ -20,7 +21,9 @@ class Options:
     #: Methods to deploy.
     entries: tuple[str, ...] = ("forward",)
     backend: str = "aotinductor"
-    target: str = "native"
+    target: str = NATIVE
+    #: The target's processor as `-mcpu=` knows it; any of its architecture where None.
+    cpu: str | None = None
     #: Threads of tensor operations; as torch has them where None.
     threads: int | None = None
     #: Dimensions declared to vary, in the form of torch.export.
@@ -45,6 +48,11 @@ class Options:
     profile: bool = False
     #: What `up_to_date` knows the project again by; empty where that was not asked for.
     fingerprint: str = ""
+
+    @property
+    def machine(self) -> Target:
+        """The target with its processor."""
+        return Target(self.target, self.cpu)
 
     @property
     def described(self) -> str:

@@ -20,8 +20,9 @@ from pathlib import Path
 from typing import Any, final
 
 from torch2cpp.backends.compile_regions import RegionOptions, compile_regions
-from torch2cpp.backends.protocol import CompiledRegions, Target
+from torch2cpp.backends.protocol import CompiledRegions
 from torch2cpp.backends.registry import REFERENCE
+from torch2cpp.backends.served import check_served
 from torch2cpp.diagnostics import SignatureError
 from torch2cpp.emit.names import identifier
 from torch2cpp.emit.view_model import ProjectView
@@ -38,6 +39,7 @@ from torch2cpp.parity.golden import write_golden
 from torch2cpp.parity.rounding import growing
 from torch2cpp.parity.run import Outcome, call
 from torch2cpp.passes.order import STAGE_NAMES, stages
+from torch2cpp.toolchain.targets.toolchain import toolchain_of
 from torch2cpp.toolchain.threads import using_threads
 from torch2cpp.toolchain.tools import cache_folder
 
@@ -162,6 +164,9 @@ def transpile(model: Any, examples: Any, options: Options, report: Report = lamb
 
 def _transpile(model: Any, examples: Any, options: Options, report: Report) -> Transpiled:
     started = time.perf_counter()
+    # What is missing is told before any work.
+    toolchain_of(options.machine)
+    check_served(options.backend, options.machine)
     dump = Dump(options.dump_dir)
     model = eager(model)
     # Python's own results come from a model that binding has not looked at.
@@ -179,22 +184,25 @@ def _transpile(model: Any, examples: Any, options: Options, report: Report) -> T
     dump.write("compile", _compiled_text(compiled))
 
     report("emit")
-    view = write_project(program, compiled, options.out, options.described, options.profile, options.fingerprint)
+    view = write_project(
+        program, compiled, options.out, options.described, options.profile, options.fingerprint, options.machine
+    )
     dump.write("emit", _emitted_text(options.out))
 
     report("record")
     outcomes = run_python(pristine, calls, options.stateful or not view.stateful)
     cases = [(entry, args, outcome) for (entry, args), outcome in zip(calls, outcomes)]
     golden = options.out / "golden"
-    written = write_golden(golden, program, cases, exact=is_exact(compiled), stateful=options.stateful)
+    exact = is_exact(compiled, options)
+    written = write_golden(golden, program, cases, exact=exact, stateful=options.stateful)
     dump.write("record", f"{written} cases\n")
     seconds = time.perf_counter() - started
     return Transpiled(options, program, compiled, view, observed, tuple(calls), tuple(outcomes), seconds)
 
 
-def is_exact(compiled: CompiledRegions) -> bool:
-    """Whether results must be equal bit for bit: every region runs ATen's own kernels."""
-    return all(report.chosen == REFERENCE for report in compiled.reports)
+def is_exact(compiled: CompiledRegions, options: Options) -> bool:
+    """Whether results must be equal bit for bit: every region runs the very kernels of ATen that Python runs."""
+    return options.machine.native and all(report.chosen == REFERENCE for report in compiled.reports)
 
 
 def run_python(model: Any, calls: Calls, stateful: bool) -> list[Outcome]:
@@ -234,7 +242,7 @@ def _region_options(program: Program, calls: Calls, observed: Observed, options:
         work=options.out / "build" / "regions_check",
         cache=cache_folder(),
         backend=options.backend,
-        target=Target(options.target),
+        target=options.machine,
         recorded=observed.captured,
         # The reference backend has nothing to be compared with but the whole program's parity.
         verify=options.verify_regions and options.backend != REFERENCE,

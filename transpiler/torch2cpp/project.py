@@ -17,11 +17,14 @@ if TYPE_CHECKING:
     from torch2cpp.bench.result import BenchResult
 
 from torch2cpp.options import Options
+from torch2cpp.parity.on_target import NotComparable, as_written, match_leaves, run_on_target
 from torch2cpp.parity.run import Outcome, call
 from torch2cpp.parity.verdict import Verdict, cover, judge
-from torch2cpp.pipeline import Report, Transpiled, calls_of, is_exact, run_python
+from torch2cpp.pipeline import Calls, Report, Transpiled, calls_of, is_exact, run_python
 from torch2cpp.pipeline import transpile as run_pipeline
 from torch2cpp.toolchain.build import Built, Progress, build
+from torch2cpp.toolchain.targets.target import NATIVE, TargetError
+from torch2cpp.toolchain.targets.toolchain import toolchain_of
 from torch2cpp.toolchain.threads import using_threads
 
 
@@ -32,7 +35,8 @@ def transpile(
     entry: str = "forward",
     entries: Sequence[str] | None = None,
     backend: str = "aotinductor",
-    target: str = "native",
+    target: str = NATIVE,
+    cpu: str | None = None,
     threads: int | None = None,
     dynamic_shapes: Any = None,
     pin: Mapping[str, Any] | None = None,
@@ -48,8 +52,9 @@ def transpile(
     its arguments in the order of the calls. Together they should reach every branch. `entries` names all
     methods of one object to deploy; `stateful` says that the examples are
     successive calls on one instance; `threads` is how many tensor operations use while regions are compiled
-    and checked. Raises `torch2cpp.Refused`, whose text says what cannot be transpiled,
-    where, and what to write instead.
+    and checked; `target` is the machine the C++ is for, `cpu` its processor as `-mcpu=` knows it. Raises
+    `toolchain.targets.target.TargetError` where that machine is not set up, `torch2cpp.Refused`, whose text
+    says what cannot be transpiled, where, and what to write instead.
     """
     name = name or default_name(model)
     options = Options(
@@ -57,6 +62,7 @@ def transpile(
         entries=tuple(entries) if entries else (entry,),
         backend=backend,
         target=target,
+        cpu=cpu,
         threads=threads,
         dynamic_shapes=dynamic_shapes,
         pin=dict(pin or {}),
@@ -105,9 +111,21 @@ class Project:
     def build(
         self, *, python: bool = True, runner: bool = True, warnings: bool = False, progress: Progress | None = None
     ) -> Built:
-        """Builds library, runner and pybind11 module; raises BuildFailed where the C++ does not compile."""
+        """Builds library, runner and pybind11 module; raises BuildFailed where the C++ does not compile.
+
+        For another machine there is no module, and always the runner: it is what inputs are checked with.
+        """
         started = time.perf_counter()
-        self._built = build(self.folder, self.name, python=python, runner=runner, warnings=warnings, progress=progress)
+        target = self.transpiled.options.machine
+        self._built = build(
+            self.folder,
+            self.name,
+            python=python and target.native,
+            runner=runner or not target.native,
+            warnings=warnings,
+            progress=progress,
+            target=target,
+        )
         self._seconds_build += time.perf_counter() - started
         return self._built
 
@@ -122,7 +140,9 @@ class Project:
 
     @property
     def module(self) -> ModuleType:
-        """The loaded pybind11 module; builds it where that was not done."""
+        """The loaded pybind11 module; builds it where that was not done. Raises TargetError for another machine's."""
+        if not self.transpiled.options.machine.native:
+            raise TargetError(f"a program for {self.transpiled.options.target} cannot be loaded here; check() runs it")
         if self._built is None or not self._built.module.exists():
             self.build(runner=False)
         assert self._built is not None
@@ -150,14 +170,30 @@ class Project:
         else:
             calls = calls_of(inputs, self.transpiled.options.entries)
             want = run_python(self.model, calls, stateful or not self.transpiled.view.stateful)
-        loaded = self.load()
-        got = [self._call(loaded, entry, args, fresh=not stateful) for entry, args in calls]
         verdict = Verdict(seconds_transpile=self.transpiled.seconds, seconds_build=self._seconds_build)
         verdict.regions = len(self.transpiled.program.regions)
         verdict.distinct_regions = len(self.transpiled.compiled.reports)
         cover(verdict, self.transpiled.observed.coverage)
-        judge(verdict, want, got, exact=is_exact(self.transpiled.compiled))
+        exact = is_exact(self.transpiled.compiled, self.transpiled.options)
+        if self.transpiled.options.machine.native:
+            loaded = self.load()
+            got = [self._call(loaded, entry, args, fresh=not stateful) for entry, args in calls]
+            judge(verdict, want, got, exact)
+            return verdict
+        try:
+            judge(verdict, *self._on_target(calls, want), exact)
+        except NotComparable as error:
+            verdict.error = f"{self.name} on {self.transpiled.options.target}: {error}"
         return verdict
+
+    def _on_target(self, calls: Calls, want: list[Outcome]) -> tuple[list[Outcome], list[Outcome]]:
+        """What Python and a program of another machine did, in the same form. Raises NotComparable."""
+        built = self._built or self.build()
+        program, toolchain = self.transpiled.program, toolchain_of(self.transpiled.options.machine)
+        stateful = self.transpiled.options.stateful
+        got = run_on_target(program, built.runner, calls, built.folder / "check", toolchain, stateful=stateful)
+        written = [as_written(program, each, outcome) for each, outcome in zip(calls, want)]
+        return written, [match_leaves(x, y) for x, y in zip(written, got)]
 
     def _call(self, loaded: Loaded, entry: str, args: Sequence[Any], fresh: bool) -> Outcome:
         if fresh and self.transpiled.view.stateful:

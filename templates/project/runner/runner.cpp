@@ -2,31 +2,24 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <iomanip>
 #include <iostream>
-#include <sstream>
 #include <unistd.h>
 
 #include <torch2cpp/profile.h>
-#include <torch2cpp/tensor_ops.h>
+
+#include "golden.h"
 
 namespace torch2cpp::runner {
 namespace {
 
 struct Arguments {
-  std::string entry, weights, output, golden, input_folder, output_folder, trace;
+  std::string entry, weights, output, golden, record, input_folder, output_folder, trace;
   std::vector<std::string> inputs, scalars;
   int repeat = 1, threads = 0;
   bool profile = false, help = false;
-};
-
-class UsageError : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
 };
 
 Arguments parse_arguments(int argc, char** argv) {
@@ -56,6 +49,8 @@ Arguments parse_arguments(int argc, char** argv) {
       out.output_folder = value();
     } else if (word == "--golden") {
       out.golden = value();
+    } else if (word == "--record") {
+      out.record = value();
     } else if (word == "--repeat") {
       out.repeat = std::max(1, std::stoi(value()));
     } else if (word == "--threads") {
@@ -90,7 +85,8 @@ void print_help(const Program& program) {
                "  --profile           prints the time spent in each region, and in each branch of a program made with "
                "--profile\n"
                "  --trace FILE        writes each single run of them, for Perfetto or chrome://tracing\n"
-               "  --golden FOLDER     runs the recorded cases and compares\n";
+               "  --golden FOLDER     runs the recorded cases and compares\n"
+               "  --record FOLDER     with --golden: writes what comes of the cases instead\n";
   for (const Entry& entry : program.entries) {
     std::cout << "\n" << entry.name << "\n";
     for (const std::string& parameter : entry.parameters) {
@@ -103,16 +99,6 @@ void print_help(const Program& program) {
 std::pair<std::string, std::string> split_name(const std::string& text) {
   const auto at = text.find('=');
   return at == std::string::npos ? std::pair{std::string(), text} : std::pair{text.substr(0, at), text.substr(at + 1)};
-}
-
-void add_file(const std::string& name, const std::string& path, Flat& flat) {
-  for (const auto& [own, tensor] : read_tensors(path)) {
-    const std::string full = name.empty() ? own : own.empty() ? name : name + "." + own;
-    if (full.empty()) {
-      throw UsageError("which input is " + path + "? Write --input NAME=" + path);
-    }
-    flat.tensors.insert_or_assign(full, tensor);
-  }
 }
 
 Flat read_inputs(const Arguments& arguments) {
@@ -141,12 +127,6 @@ const Entry& find_entry(const Program& program, const std::string& name) {
     }
   }
   throw UsageError("there is no entry " + name);
-}
-
-std::string printed(const Tensor& tensor) {
-  std::ostringstream out;
-  out << dtype_name(tensor.scalar_type()) << " " << shape_text(sizes(tensor));
-  return out.str();
 }
 
 void write_outputs(const std::string& path, const Flat& results) {
@@ -253,97 +233,17 @@ int run_once(const Program& program, const Arguments& arguments) {
   return 0;
 }
 
-// One line of golden/cases.txt: ENTRY INPUT-FILE OUTPUT-FILE-OR-ERROR-FILE exact|close fresh|next
-int run_golden(const Program& program, const Arguments& arguments) {
-  const std::filesystem::path folder = arguments.golden;
-  std::ifstream cases(folder / "cases.txt");
-  if (!cases) {
-    throw UsageError("cannot read " + (folder / "cases.txt").string());
-  }
-  program.load(arguments.weights);
-  int failed = 0, count = 0;
-  std::string entry_name, input, output, mode, state;
-  while (cases >> entry_name >> input >> output >> mode >> state) {
-    if (entry_name == "random") {
-      std::cout << "the program draws random numbers: nothing is recorded\n";
-      return 0;
-    }
-    if (state == "fresh") {
-      program.reset();
-    }
-    ++count;
-    Flat inputs;
-    add_file("", (folder / input).string(), inputs);
-    std::string found;
-    try {
-      const Flat got = call(program, entry_name, inputs);
-      if (output.ends_with(".error.txt")) {
-        found = "a result where Python raised " + read_file((folder / output).string());
-      } else {
-        Flat want;
-        add_file("", (folder / output).string(), want);
-        found = difference(want, got, mode == "exact");
-      }
-    } catch (const PyError& error) {
-      const std::string said = error.type_name() + ": " + error.message();
-      if (!output.ends_with(".error.txt") || read_file((folder / output).string()) != said) {
-        found = said;
-      }
-    }
-    std::cout << input << ": " << (found.empty() ? "same as Python" : found) << "\n";
-    failed += found.empty() ? 0 : 1;
-  }
-  std::cout << count - failed << " of " << count << " as recorded\n";
-  return failed == 0 && count > 0 ? 0 : 1;
-}
-
-bool close(double want, double got) { return want == got || std::fabs(want - got) <= 1e-5 + 1e-4 * std::fabs(want); }
-
-std::string tensor_difference(const Tensor& want, const Tensor& got, bool exact) {
-  if (want.scalar_type() != got.scalar_type() || !std::ranges::equal(sizes(want), sizes(got))) {
-    return printed(got) + " instead of " + printed(want);
-  }
-  if (element_bytes(want) == element_bytes(got)) {
-    return "";
-  }
-  const ScalarType dtype = want.scalar_type();
-  if (dtype != ScalarType::Float && dtype != ScalarType::Double && dtype != ScalarType::Half &&
-      dtype != ScalarType::BFloat16) {
-    return "other values";
-  }
-  const auto flat_want = to_list<List<double>>(view(contiguous(want), {-1}));
-  const auto flat_got = to_list<List<double>>(view(contiguous(got), {-1}));
-  double largest = 0.0;
-  bool same = true;
-  for (int64_t i = 0; i < flat_want.size(); ++i) {
-    const double a = flat_want.get(i), b = flat_got.get(i);
-    if ((std::isnan(a) && std::isnan(b)) || a == b) {
-      continue;
-    }
-    largest = std::isnan(a) || std::isnan(b) ? INFINITY : std::max(largest, std::fabs(a - b));
-    same = same && !exact && close(a, b);
-  }
-  return same ? "" : "values differ by up to " + std::to_string(largest);
-}
-
 }  // namespace
 
-std::string difference(const Flat& want, const Flat& got, bool exact) {
-  for (const auto& [name, tensor] : want.tensors) {
-    const auto other = got.tensors.find(name);
-    if (other == got.tensors.end()) {
-      return name + " is missing";
-    }
-    if (const std::string found = tensor_difference(tensor, other->second, exact); !found.empty()) {
-      return name + ": " + found;
-    }
+void use_threads(int threads, char** argv) {
+  // The thread pool reads this when it is first used.
+  if (threads > 0 && std::getenv("TORCH2CPP_THREADS_SET") == nullptr) {
+    const std::string count = std::to_string(threads);
+    setenv("OMP_NUM_THREADS", count.c_str(), 1);
+    setenv("MKL_NUM_THREADS", count.c_str(), 1);
+    setenv("TORCH2CPP_THREADS_SET", "1", 1);
+    execv("/proc/self/exe", argv);
   }
-  for (const auto& [name, tensor] : got.tensors) {
-    if (want.tensors.count(name) == 0) {
-      return name + " is not expected";
-    }
-  }
-  return "";
 }
 
 int run(const Program& program, int argc, char** argv) {
@@ -353,16 +253,11 @@ int run(const Program& program, int argc, char** argv) {
       print_help(program);
       return 0;
     }
-    // The thread pool reads this when it is first used.
-    if (arguments.threads > 0 && std::getenv("TORCH2CPP_THREADS_SET") == nullptr) {
-      const std::string count = std::to_string(arguments.threads);
-      setenv("OMP_NUM_THREADS", count.c_str(), 1);
-      setenv("MKL_NUM_THREADS", count.c_str(), 1);
-      setenv("TORCH2CPP_THREADS_SET", "1", 1);
-      execv("/proc/self/exe", argv);
-    }
+    use_threads(arguments.threads, argv);
     if (!arguments.golden.empty()) {
-      return run_golden(program, arguments);
+      program.load(arguments.weights);
+      return arguments.record.empty() ? run_golden(program, arguments.golden)
+                                      : record_golden(program, arguments.golden, arguments.record);
     }
     return arguments.input_folder.empty() ? run_once(program, arguments) : run_folder(program, arguments);
   } catch (const PyError& error) {

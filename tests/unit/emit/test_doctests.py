@@ -11,10 +11,11 @@ import pytest
 import torch2cpp.emit
 import torch2cpp.parity
 import torch2cpp.toolchain
+import torch2cpp.toolchain.targets
 
 MODULES = [
     f"{package.__name__}.{module.name}"
-    for package in (torch2cpp.emit, torch2cpp.parity, torch2cpp.toolchain)
+    for package in (torch2cpp.emit, torch2cpp.parity, torch2cpp.toolchain, torch2cpp.toolchain.targets)
     for module in pkgutil.iter_modules(package.__path__)
 ] + ["torch2cpp.pipeline", "torch2cpp.project"]
 

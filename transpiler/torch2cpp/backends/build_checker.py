@@ -6,25 +6,26 @@ project links, compiled once.
 
 from __future__ import annotations
 
+import platform
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import torch
-
 from torch2cpp.backends.interface import Interface
-from torch2cpp.backends.protocol import Package, Unit
+from torch2cpp.backends.protocol import Package, Target, Unit
 from torch2cpp.emit.environment import render, shipped
 from torch2cpp.toolchain import launcher
-from torch2cpp.toolchain.tools import compiler, jobs
+from torch2cpp.toolchain.targets.toolchain import Toolchain, toolchain_of
+from torch2cpp.toolchain.tools import jobs
 
 #: As the emitted project's release build compiles (templates/project/CMakeLists.txt.j2).
 FLAGS = ("-O2", "-DNDEBUG", "-std=c++20", "-fPIC", "-fvisibility=hidden", "-fvisibility-inlines-hidden")
+#: As that does on processors other than x86-64.
+OTHER_FLAGS = ("-ffp-contract=off", "-fsigned-char")
 #: What almost every region needs of the runtime library.
 _USUAL_RUNTIME = ("arithmetic.cpp", "errors.cpp", "shim.cpp")
-TORCH = Path(torch.__file__).parent
 
 
 class BuildError(Exception):
@@ -39,8 +40,13 @@ def build_checker(
     folder: Path,
     cache: Path,
     packages: Sequence[Package] = (),
+    toolchain: Toolchain | None = None,
 ) -> Path:
-    """Writes the sources below `folder`, compiles what is not in `cache`, links. Raises BuildError."""
+    """Writes the sources below `folder`, compiles what is not in `cache`, links. Raises BuildError.
+
+    Natively without `toolchain`, else for its target.
+    """
+    toolchain = toolchain or toolchain_of(Target())
     folder = folder.absolute()
     folder.mkdir(parents=True, exist_ok=True)
     if not (folder / "runtime").exists():
@@ -59,10 +65,11 @@ def build_checker(
 
     def compile_all(wanted: Iterable[tuple[Path, Unit]]) -> list[Path]:
         with ThreadPoolExecutor(jobs()) as pool:
-            return list(pool.map(lambda each: _compile(each[0], each[1], folder, cache, packages), wanted))
+            return list(pool.map(lambda w: _compile(w[0], w[1], folder, cache, packages, toolchain), wanted))
 
     def link_all(objects: Iterable[Path]) -> None:
-        _run([compiler(), *map(str, objects), "-o", str(program), *_link_options(link, packages)])
+        options = _link_options(link, packages, toolchain)
+        _run([toolchain.compiler, *toolchain.flags, *map(str, objects), "-o", str(program), *options])
 
     runtime = [(source / name, Unit(name)) for name in _USUAL_RUNTIME]
     objects = compile_all([*((folder / u.path, u) for u in units), (main, Unit(main.name)), *runtime])
@@ -75,12 +82,14 @@ def build_checker(
     return program
 
 
-def _compile(source: Path, unit: Unit, folder: Path, cache: Path, packages: Sequence[Package]) -> Path:
+def _compile(
+    source: Path, unit: Unit, folder: Path, cache: Path, packages: Sequence[Package], toolchain: Toolchain
+) -> Path:
     """Compiles with the very command of the emitted project, so that either finds the other's objects."""
     out = folder / "objects" / f"{source.relative_to(folder)}.o"
     out.parent.mkdir(parents=True, exist_ok=True)
     definitions = sorted(f"-D{d}" for d in unit.definitions)
-    includes = [f"-I{folder / 'src'}", f"-I{folder / 'runtime/include'}", "-isystem", str(TORCH / "include")]
+    includes = [f"-I{folder / 'src'}", f"-I{folder / 'runtime/include'}", "-isystem", str(toolchain.torch / "include")]
     if source.is_relative_to(folder / "runtime"):
         del includes[0]
     elif unit.path != source.name:
@@ -88,13 +97,16 @@ def _compile(source: Path, unit: Unit, folder: Path, cache: Path, packages: Sequ
         includes += [option for package in packages for option in package.compile_options]
     outputs = ["-MD", "-MT", str(out), "-MF", f"{out}.d", "-o", str(out)]
     keep = [sys.executable, "-S", "-E", launcher.__file__, str(cache), str(folder)]
-    _run([*keep, compiler(), *definitions, *includes, *FLAGS, *unit.flags, *outputs, "-c", str(source)])
+    processor = toolchain.architecture.processor if toolchain.architecture else platform.machine()
+    flags = (*toolchain.flags, *FLAGS, *(() if processor in ("x86_64", "AMD64") else OTHER_FLAGS))
+    _run([*keep, toolchain.compiler, *definitions, *includes, *flags, *unit.flags, *outputs, "-c", str(source)])
     return out
 
 
-def _link_options(link: Iterable[str], packages: Sequence[Package]) -> list[str]:
-    lib = TORCH / "lib"
-    options = [f"-L{lib}", f"-Wl,-rpath,{lib}", "-Wl,--no-as-needed", "-ltorch", "-ltorch_cpu", "-lc10"]
+def _link_options(link: Iterable[str], packages: Sequence[Package], toolchain: Toolchain) -> list[str]:
+    lib = toolchain.torch / "lib"
+    options = [f"-L{lib}", f"-Wl,-rpath,{lib}", f"-Wl,-rpath-link,{lib}", "-Wl,--no-as-needed"]
+    options += ["-ltorch_cpu", "-lc10"]
     options += [option for package in packages for option in package.link_options]
     return [*options, "-fopenmp"] if "openmp" in link else options
 

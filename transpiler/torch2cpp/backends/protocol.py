@@ -50,17 +50,24 @@ import torch
 
 from torch2cpp.regions.share import DistinctRegion
 from torch2cpp.spans import Span
+from torch2cpp.toolchain.targets.target import Target
+
+__all__ = [
+    "Artifact",
+    "Backend",
+    "CompiledRegions",
+    "Context",
+    "Package",
+    "Refusal",
+    "RegionReport",
+    "RegionUse",
+    "Safety",
+    "Target",
+    "Unit",
+]
 
 #: Settings of a backend for one region, from the fastest on: later ones are for regions that came out wrong.
 Safety = Literal["fast", "safe"]
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Target:
-    """The machine the C++ is built for."""
-
-    name: str = "native"
 
 
 @final

@@ -29,6 +29,7 @@ from torch2cpp.backends.registry import REFERENCE, create
 from torch2cpp.backends.verify_region import verify
 from torch2cpp.regions.samples import MAX_RECORDED, Sample, make_samples
 from torch2cpp.regions.share import DistinctRegion, Sharing
+from torch2cpp.toolchain.targets.toolchain import toolchain_of
 
 #: (backend, setting)
 Choice = tuple[str, Safety]
@@ -193,7 +194,8 @@ class Search:
             self._blame(error, open_regions)
             return
         as_eager = {d.name for d in open_regions if not self.cutting.is_cut(d) and self._choice(d)[0] == REFERENCE}
-        verdicts = verify(program, open_regions, self.samples, self.weights, self.options.work, as_eager)
+        work, toolchain = self.options.work, toolchain_of(self.options.target)
+        verdicts = verify(program, open_regions, self.samples, self.weights, work, as_eager, toolchain)
         for d in open_regions:
             verdict = verdicts.get(d.name)
             if verdict is None:
@@ -225,7 +227,9 @@ class Search:
     def _build(self, artifacts: Sequence[Artifact], regions: Sequence[DistinctRegion]) -> Path:
         interfaces = [interface(d, self.options.namespace)[0] for d in regions]
         sources, units, link, packages = merge(artifacts)
-        return build_checker(interfaces, sources, units, link, self.options.work, self.options.cache, packages)
+        toolchain = toolchain_of(self.options.target)
+        work, cache = self.options.work, self.options.cache
+        return build_checker(interfaces, sources, units, link, work, cache, packages, toolchain)
 
     def _blame(self, error: BuildError, open_regions: Sequence[DistinctRegion]) -> None:
         """Finds which regions' C++ does not compile, by building each one alone."""

@@ -23,11 +23,15 @@ from torch2cpp.hostir.types import BOOL, FLOAT, INT, Type
 from torch2cpp.regions.run_eager import leaves_memory, run_region
 from torch2cpp.regions.samples import Sample, clone
 from torch2cpp.regions.share import DistinctRegion
+from torch2cpp.toolchain.targets.target import Target
+from torch2cpp.toolchain.targets.toolchain import Toolchain, toolchain_of
 
 #: A region on its samples takes milliseconds; this is for those that hang.
 TIMEOUT = 300
 #: Bytes that glibc's malloc fills memory with (mallopt(3), M_PERTURB).
 PERTURBATIONS = ("85", "170")
+#: An emulated processor is so many times slower.
+EMULATED = 10
 
 
 @final
@@ -65,20 +69,22 @@ def verify(
     weights: Mapping[str, torch.Tensor],
     folder: Path,
     as_eager: Collection[str] = (),
+    toolchain: Toolchain | None = None,
 ) -> dict[str, Verdict]:
-    """Runs the checker on the samples; by region name what came out.
+    """Runs the checker on the samples, on the emulated processor where it is for another target.
 
     The regions named in `as_eager` call eager's own kernels, so that what is garbage there is garbage in eager too.
     After a crash, the regions that did not run are missing from the result.
     """
     inputs = folder / "samples.bin"
     write_samples(inputs, regions, samples, weights)
-    ran, crash = _run(program, inputs, regions, samples)
+    toolchain = toolchain or toolchain_of(Target())
+    ran, crash = _run(program, inputs, regions, samples, toolchain)
     verdicts = {r.name: _judge(r, samples[r.name], weights, ran[r.name]) for r in regions if r.name in ran}
     wrong = [r for r in regions if r.name in as_eager and r.name in verdicts and verdicts[r.name].reason]
     if wrong:
         # Given made-up numbers that make no sense to them, kernels may hand out what memory held before.
-        others = [_run(program, inputs, regions, samples, perturb)[0] for perturb in PERTURBATIONS]
+        others = [_run(program, inputs, regions, samples, toolchain, perturb)[0] for perturb in PERTURBATIONS]
         for r in wrong:
             if all(r.name in other for other in others):
                 moving = list(zip(*(other[r.name] for other in others), strict=True))
@@ -94,19 +100,20 @@ def _run(
     inputs: Path,
     regions: Sequence[DistinctRegion],
     samples: Mapping[str, Sequence[Sample]],
+    toolchain: Toolchain,
     perturb: str = "",
 ) -> tuple[dict[str, list[Ran]], str]:
     """What each region gave, up to the one that ended the program, and how it did that."""
     outputs = inputs.with_name("results.bin")
     outputs.unlink(missing_ok=True)
     variables = environment() | ({"MALLOC_PERTURB_": perturb} if perturb else {})
+    timeout = TIMEOUT if toolchain.target.native else TIMEOUT * EMULATED
+    command = toolchain.command(program, inputs, outputs)
     try:
-        done = subprocess.run(
-            [program, inputs, outputs], env=variables, capture_output=True, timeout=TIMEOUT, check=False
-        )
+        done = subprocess.run(command, env=variables, capture_output=True, timeout=timeout, check=False)
         crash = f"it ended the program with status {done.returncode}"
     except subprocess.TimeoutExpired:
-        crash = f"it ran for more than {TIMEOUT} s"
+        crash = f"it ran for more than {timeout} s"
     reader = ResultReader(outputs.read_bytes() if outputs.exists() else b"")
     ran: dict[str, list[Ran]] = {}
     for region in regions:

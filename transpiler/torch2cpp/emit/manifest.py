@@ -14,6 +14,7 @@ from torch2cpp.emit.assemble import own_sources
 from torch2cpp.emit.cpp_types import describe
 from torch2cpp.emit.view_model import ProjectView
 from torch2cpp.hostir.program import REQUIRED, Function, Program
+from torch2cpp.toolchain.targets.target import NATIVE
 
 
 def manifest(
@@ -26,6 +27,7 @@ def manifest(
         "torch2cpp": view.version,
         "torch": torch.__version__,
         "options": view.options,
+        "target": {"name": view.target.name, "cpu": view.target.cpu} if view.target else {"name": NATIVE},
         "sources": {Path(s).name: _source_checksum(s) for s in own_sources(program)},
         "entries": {name: _signature(f) for name, f in program.entries.items()},
         "state": {c.name: describe(c.type) for c in program.cells if c.scope == "state"},

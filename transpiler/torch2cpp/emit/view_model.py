@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import final
 
 from torch2cpp.emit.layout import StateMethods
+from torch2cpp.toolchain.targets.target import Target, architecture
 
 
 @final
@@ -175,6 +176,29 @@ class PackageView:
 
 @final
 @dataclass(frozen=True, slots=True)
+class TargetView:
+    """The machine that a project is cross-compiled for."""
+
+    name: str
+    processor: str
+    cpu: str
+
+    @property
+    def toolchain_file(self) -> str:
+        """The path of its CMake toolchain file in the project."""
+        return f"cmake/toolchains/{self.name}.cmake"
+
+
+def target_view(target: Target) -> TargetView | None:
+    """None for the machine at hand, which needs no toolchain file."""
+    if target.native:
+        return None
+    known = architecture(target.name)
+    return TargetView(known.name, known.processor, target.cpu or known.cpu)
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class ProjectView:
     """The whole project."""
 
@@ -182,10 +206,13 @@ class ProjectView:
     class_name: str
     version: str
     runtime_version: int
+    torch_version: str
     #: Python files, without their folders.
     sources: tuple[str, ...]
     #: One line that says how the project was made.
     options: str
+    #: The machine it is for; None for the one it was made on.
+    target: TargetView | None
     objects: tuple[str, ...]
     structs: tuple[StructView, ...]
     entries: tuple[MethodView, ...]

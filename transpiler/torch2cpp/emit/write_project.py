@@ -9,13 +9,16 @@ import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+import torch
+
 from torch2cpp.backends.protocol import CompiledRegions
 from torch2cpp.emit.aligned_safetensors import save_aligned
 from torch2cpp.emit.assemble import all_weights, assemble
 from torch2cpp.emit.environment import render, shipped
 from torch2cpp.emit.manifest import manifest
-from torch2cpp.emit.view_model import ProjectView
+from torch2cpp.emit.view_model import ProjectView, target_view
 from torch2cpp.hostir.program import Program
+from torch2cpp.toolchain.targets.target import Target
 
 #: Template -> path in the project; `{ns}` is the namespace.
 _FILES = {
@@ -26,6 +29,7 @@ _FILES = {
     "signature.h.j2": "src/signature.h",
     "weights_path.cpp.j2": "src/weights_path.cpp",
     "main.cpp.j2": "src/main.cpp",
+    "verify_main.cpp.j2": "src/verify_main.cpp",
     "entries.h.j2": "src/entries.h",
     "entries.cpp.j2": "src/entries.cpp",
     "c_header.h.j2": "include/{ns}/{ns}_c.h",
@@ -44,10 +48,14 @@ _COPIED = {
     "python/convert.h": "python/convert.h",
     "python/convert.cpp": "python/convert.cpp",
     "runner/flat.h": "src/flat.h",
+    "runner/golden.h": "src/golden.h",
+    "runner/golden.cpp": "src/golden.cpp",
     "runner/program.h": "src/program.h",
     "runner/program.cpp": "src/program.cpp",
     "runner/runner.h": "src/runner.h",
     "runner/runner.cpp": "src/runner.cpp",
+    "runner/verify.h": "src/verify.h",
+    "runner/verify.cpp": "src/verify.cpp",
 }
 _CPP = (".h", ".cpp")
 
@@ -67,8 +75,9 @@ def write_project(
     options: str,
     probes: bool = False,
     fingerprint: str = "",
+    target: Target | None = None,
 ) -> ProjectView:
-    """Writes the project into `folder`, which may hold an earlier version of it.
+    """Writes the project into `folder`, which may hold an earlier version of it; for this machine without `target`.
 
     `options` says in one line how it was made; with `probes`, the host program measures its branches;
     `fingerprint` goes into model.json.
@@ -80,12 +89,16 @@ def write_project(
         probes,
         version=package_version(),
         runtime_version=_runtime_version(),
+        torch_version=torch.__version__,
         options=options,
+        target=target_view(target or Target()),
         runtime_sources=tuple(_runtime_sources()),
     )
     templates = _FILES | (_STATEFUL if view.stateful else {})
-    texts = {target.format(ns=view.namespace): render(f"project/{t}", view=view) for t, target in templates.items()}
-    texts |= {target: (shipped("templates") / "project" / s).read_text() for s, target in _COPIED.items()}
+    texts = {place.format(ns=view.namespace): render(f"project/{t}", view=view) for t, place in templates.items()}
+    texts |= {place: (shipped("templates") / "project" / s).read_text() for s, place in _COPIED.items()}
+    if view.target is not None:
+        texts[view.target.toolchain_file] = render("project/cmake/toolchain.cmake.j2", view=view)
     texts |= dict(compiled.sources)
     texts[".clang-format"] = (shipped("templates") / "project/clang-format").read_text()
     texts |= _runtime_files()

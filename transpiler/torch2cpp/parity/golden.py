@@ -56,7 +56,7 @@ def write_golden(
         (folder / "cases.txt").write_text("random - - - -\n")
         return 0
     for i, (entry, args, outcome) in enumerate(cases[:_MOST_CASES]):
-        function = _variant(program, entry, args)
+        function = variant(program, entry, args)
         inputs = flatten_arguments(function, args, program)
         size += _bytes(inputs)
         output, data = _outcome_file(function, outcome, program, f"{entry}_{i}")
@@ -64,9 +64,9 @@ def write_golden(
         # Successive calls on one instance: later ones mean nothing without the earlier.
         if size > _MOST_BYTES:
             break
-        save_file(_storable(inputs), folder / f"{entry}_{i}.in.safetensors")
+        save_file(storable(inputs), folder / f"{entry}_{i}.in.safetensors")
         if isinstance(data, dict):
-            save_file(_storable(data), folder / output)
+            save_file(storable(data), folder / output)
         else:
             (folder / output).write_text(data)
         state = "next" if stateful and i > 0 else "fresh"
@@ -75,7 +75,7 @@ def write_golden(
     return len(lines)
 
 
-def _variant(program: Program, entry: str, args: Sequence[Any]) -> Function:
+def variant(program: Program, entry: str, args: Sequence[Any]) -> Function:
     """The function of the entry that takes these arguments."""
     names = program.variants.get(entry, (entry,))
     for name in names[:-1]:
@@ -173,7 +173,8 @@ def _member_index(value: Any, t: UnionType, program: Program) -> int:
     raise TypeError(f"{value!r} is no member of {t}")
 
 
-def _storable(tensors: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+def storable(tensors: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """The tensors in the order of their names, each with memory of its own, as safetensors wants them."""
     return {name: t.detach().clone().contiguous() for name, t in sorted(tensors.items())}
 
 

@@ -15,7 +15,9 @@ from typing import final
 import pybind11
 
 from torch2cpp.toolchain import launcher
-from torch2cpp.toolchain.tools import cache_folder, cmake, compiler, jobs, ninja, torch_folder
+from torch2cpp.toolchain.targets.target import Target
+from torch2cpp.toolchain.targets.toolchain import Toolchain, toolchain_of
+from torch2cpp.toolchain.tools import cache_folder, cmake, jobs, ninja
 
 #: Called with (steps done, steps in all, what is being built).
 Progress = Callable[[int, int, str], None]
@@ -62,13 +64,24 @@ def build(
     runner: bool = True,
     warnings: bool = False,
     progress: Progress | None = None,
+    target: Target | None = None,
+    more: dict[str, str] | None = None,
 ) -> Built:
-    """Builds `project` in its folder build/. Raises BuildFailed with the emitted lines that did not compile."""
-    folder = project / "build"
-    settings = _settings(project, python, warnings) | {
-        f"{name.upper()}_RUNNER": "ON" if runner else "OFF",
-        f"{name.upper()}_C_API": "ON" if runner else "OFF",
-    }
+    """Builds `project` in its folder build/, for another machine in a folder of that name below.
+
+    `more` are further settings of CMake. Raises BuildFailed with the emitted lines that did not compile,
+    TargetError for a target that is not set up.
+    """
+    toolchain = toolchain_of(target or Target())
+    folder = project / toolchain.build_folder
+    settings = (
+        _settings(project, python, warnings, toolchain)
+        | (more or {})
+        | {
+            f"{name.upper()}_RUNNER": "ON" if runner else "OFF",
+            f"{name.upper()}_C_API": "ON" if runner else "OFF",
+        }
+    )
     _configure(project, folder, settings)
     _run([cmake(), "--build", str(folder), "-j", str(jobs())], "build", project, progress)
     return Built(folder, name)
@@ -93,23 +106,24 @@ def build_together(
         lines.append(f'set(CMAKE_CXX_COMPILER_LAUNCHER "{";".join(_launcher(project))}")')
         lines.append(f'add_subdirectory("{project}" "{project / "build"}")')
     (folder / "CMakeLists.txt").write_text("\n".join(lines) + "\n")
-    _configure(folder, folder / "build", _settings(folder, python, warnings))
+    _configure(folder, folder / "build", _settings(folder, python, warnings, toolchain_of(Target())))
     command = [cmake(), "--build", str(folder / "build"), "-j", str(jobs()), "--", "-k", "0"]
     _run(command, "build", folder, progress)
 
 
-def _settings(project: Path, python: bool, warnings: bool) -> dict[str, str]:
-    settings = {
+def _settings(project: Path, python: bool, warnings: bool, toolchain: Toolchain) -> dict[str, str]:
+    settings = toolchain.cmake_settings | {
         "CMAKE_BUILD_TYPE": "Release",
-        "CMAKE_CXX_COMPILER": compiler(),
         "CMAKE_MAKE_PROGRAM": ninja(),
         "CMAKE_CXX_COMPILER_LAUNCHER": ";".join(_launcher(project)),
-        "TORCH2CPP_TORCH": str(torch_folder()),
         # Where the packages of Python are that bring further libraries.
         "TORCH2CPP_PYTHON_PROGRAM": sys.executable,
         "TORCH2CPP_PYTHON": "ON" if python else "OFF",
         "TORCH2CPP_WARNINGS": "ON" if warnings else "OFF",
+        "TORCH2CPP_BUNDLE": "OFF",
     }
+    if not toolchain.target.native:
+        settings["CMAKE_TOOLCHAIN_FILE"] = str(project.absolute() / f"cmake/toolchains/{toolchain.target.name}.cmake")
     if python:
         settings |= {"pybind11_DIR": pybind11.get_cmake_dir(), "Python3_EXECUTABLE": sys.executable}
     return settings

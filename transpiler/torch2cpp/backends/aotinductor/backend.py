@@ -51,8 +51,6 @@ class AotInductorBackend:
 
     def accepts(self, region: DistinctRegion, target: Target) -> Refusal | None:
         """Refuses by what the region holds: scalars, writes to parameters, random numbers, recurrent layers."""
-        if target.name != "native":
-            return Refusal(f"target {target.name}", region.region.span)
         return unsuitable(region.region)
 
     def compile(self, regions: Sequence[DistinctRegion], ctx: Context) -> Artifact:
@@ -119,10 +117,10 @@ def _compile(distinct: DistinctRegion, ctx: Context) -> _Compiled:
     def run(threads: int) -> Made:
         def make() -> Made:
             program = export(region, ctx.weights, example)
-            made = generate(program, safety, threads)
+            made = generate(program, safety, threads, ctx.target)
             return made, requirements(program)
 
-        return cached(ctx.cache, distinct.key, example, safety, threads, make)
+        return cached(ctx.cache, distinct.key, example, safety, threads, ctx.target, make)
 
     threads = torch.get_num_threads()
     made, needs = run(threads)

@@ -21,17 +21,28 @@ import torch
 from torch2cpp.backends.aotinductor.generate import Generated, inductor_options
 from torch2cpp.backends.exported.export import NotExportable, Sample
 from torch2cpp.backends.exported.shapes import InputLayout, Requirements
-from torch2cpp.backends.protocol import Safety
+from torch2cpp.backends.protocol import Safety, Target
 
 Made = tuple[Generated, Requirements]
 
 
 def cached(
-    folder: Path, region_key: str, example: Sample, safety: Safety, threads: int, make: Callable[[], Made]
+    folder: Path,
+    region_key: str,
+    example: Sample,
+    safety: Safety,
+    threads: int,
+    target: Target,
+    make: Callable[[], Made],
 ) -> Made:
     """What `make` gives, from the folder where it is known; refusals (NotExportable) are kept too."""
     layout = [(str(x.dtype), tuple(x.shape), x.stride()) for x in example]
-    parts = (region_key, repr(layout), json.dumps(inductor_options(safety, threads), sort_keys=True), _machine())
+    parts = (
+        region_key,
+        repr(layout),
+        json.dumps(inductor_options(safety, threads, target), sort_keys=True),
+        _machine(target),
+    )
     path = folder / "inductor" / f"{hashlib.sha256(chr(0).join(parts).encode()).hexdigest()[:40]}.json"
     if path.exists():
         return _read(json.loads(path.read_text(encoding="utf-8")))
@@ -71,14 +82,18 @@ def _write(path: Path, entry: dict[str, Any]) -> None:
     partial.replace(path)
 
 
-@lru_cache(maxsize=1)
-def _machine() -> str:
+@lru_cache(maxsize=4)
+def _machine(target: Target) -> str:
     """The torch release, the processor's features and this package's own text."""
-    info = Path("/proc/cpuinfo")
-    lines = info.read_text(encoding="utf-8").splitlines() if info.exists() else []
-    features = next((line for line in lines if line.lower().startswith(("flags", "features"))), platform.processor())
+    features = _features() if target.native else target.name
     here = Path(__file__).parent
     files = [*sorted(here.glob("*.py")), *sorted((here.parent / "exported").glob("*.py"))]
     own = "".join(p.read_text(encoding="utf-8") for p in files)
     graph = (here.parents[1] / "regions/as_graph.py").read_text(encoding="utf-8")
     return "\0".join((torch.__version__, platform.machine(), features, own, graph))
+
+
+def _features() -> str:
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text(encoding="utf-8").splitlines() if info.exists() else []
+    return next((line for line in lines if line.lower().startswith(("flags", "features"))), platform.processor())

@@ -11,8 +11,9 @@ from typing import Any, final
 
 import torch
 
+from torch2cpp.backends.aotinductor.vectors import FOR_OTHERS, check_vectors, vectors_of
 from torch2cpp.backends.exported.export import NotExportable, quiet, short_reason
-from torch2cpp.backends.protocol import Safety
+from torch2cpp.backends.protocol import Safety, Target
 
 #: Name Inductor gives the model; it goes away when the text is rewritten.
 MODEL = "region"
@@ -31,7 +32,7 @@ class Generated:
     definitions: tuple[str, ...]
 
 
-def inductor_options(safety: Safety, threads: int) -> dict[str, Any]:
+def inductor_options(safety: Safety, threads: int, target: Target) -> dict[str, Any]:
     """Inductor's settings; kernels use at most so many threads."""
     options: dict[str, Any] = {
         "aot_inductor.package_cpp_only": True,
@@ -49,17 +50,19 @@ def inductor_options(safety: Safety, threads: int) -> dict[str, Any]:
     }
     if safety == "safe":
         options |= {"inplace_buffers": False, "allow_buffer_reuse": False}
+    if not target.native:
+        options |= FOR_OTHERS
     return options
 
 
-def generate(program: torch.export.ExportedProgram, safety: Safety, threads: int) -> Generated:
-    """Runs Inductor. Raises NotExportable with its reason."""
+def generate(program: torch.export.ExportedProgram, safety: Safety, threads: int, target: Target) -> Generated:
+    """Runs Inductor for the target's vectors. Raises NotExportable with its reason."""
     with tempfile.TemporaryDirectory() as folder:
         path = str(Path(folder) / "region.pt2")
         try:
-            with quiet(), torch.no_grad():
+            with quiet(), torch.no_grad(), vectors_of(target):
                 package = torch._inductor.aoti_compile_and_package(
-                    program, package_path=path, inductor_configs=inductor_options(safety, threads)
+                    program, package_path=path, inductor_configs=inductor_options(safety, threads, target)
                 )
         except Exception as error:  # any failure of Inductor is a reason to take another backend
             raise NotExportable(short_reason(error)) from error
@@ -70,4 +73,5 @@ def generate(program: torch.export.ExportedProgram, safety: Safety, threads: int
     flags = tuple(f"-{f}" for f in options["cflags"] if f not in _DROPPED_FLAGS and not f.startswith(("W", "std=")))
     extra = tuple(f for text in options["passthrough_args"] for f in text.split())
     definitions = tuple(d.strip() for d in options["definitions"] if d.strip() not in _DROPPED_DEFINITIONS)
+    check_vectors(definitions, target)
     return Generated(wrapper, flags + extra, definitions)

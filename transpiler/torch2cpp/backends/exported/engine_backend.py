@@ -17,8 +17,6 @@ WORTH_RUNNING = 1
 
 def accepts(region: DistinctRegion, target: Target) -> Refusal | None:
     """Refuses by what the region holds, and what has no `aten` form to give way to."""
-    if target.name != "native":
-        return Refusal(f"target {target.name}", region.region.span)
     return unsuitable(region.region, WORTH_RUNNING) or AtenBackend().accepts(eager_twin(region), target)
 
 

@@ -54,7 +54,7 @@ class OnnxRuntimeBackend:
         return Artifact(
             sources,
             units,
-            packages=frozenset({package(ctx.cache)}),
+            packages=frozenset({package(ctx.cache, ctx.target)}),
             companions=tuple(eager_twin(region) for region, _ in made),
             refused=refused,
         )

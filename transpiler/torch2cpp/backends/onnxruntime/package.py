@@ -5,18 +5,22 @@ from __future__ import annotations
 import importlib.util
 from pathlib import Path
 
-from torch2cpp.backends.protocol import Package
+from torch2cpp.backends.protocol import Package, Target
 from torch2cpp.emit.environment import render
+from torch2cpp.toolchain.targets.toolchain import library_of
 
 CMAKE_MODULE = "cmake/FindOnnxRuntimeLibrary.cmake"
 #: The name that programs ask the loader for; Python's package has the file under its full version only.
 SONAME = "libonnxruntime.so.1"
 
 
-def package(cache: Path) -> Package:
-    """How to link it. A link of the right name to the library goes into `cache`."""
-    library = _library()
-    folder = (cache / "libraries" / library.name).absolute()
+def package(cache: Path, target: Target) -> Package:
+    """How to link it. A link of the right name to the library goes into `cache`.
+
+    Raises TargetError where the target was set up without it.
+    """
+    library = _library() if target.native else library_of(target, "onnxruntime")
+    folder = (cache / "libraries" / target.name / library.name).absolute()
     link = folder / SONAME
     folder.mkdir(parents=True, exist_ok=True)
     if not link.exists():
