@@ -269,7 +269,10 @@ class _Merger:
     @staticmethod
     def _is_alike(vals: list[AbsVal], types: list[Type], joined: Type) -> bool:
         """Whether no container of the run time would have to become one of another C++ type."""
-        return all(isinstance(v, Static) or same_layout(t, joined) for v, t in zip(vals, types))
+        return all(
+            isinstance(v, Static) or not isinstance(t, ListType | DictType | SetType) or same_layout(t, joined)
+            for v, t in zip(vals, types)
+        )
 
     def _resolved(self, path: Exit, v: AbsVal) -> AbsVal:
         with Inside(self.cx, path):
@@ -330,8 +333,8 @@ class _Merger:
                 wide = join(group.type, t)
                 if wide is None or isinstance(wide, OptionalType):
                     continue
-                if isinstance(wide, ListType | DictType | SetType) and not (
-                    isinstance(example, Static) or (same_layout(t, wide) and same_layout(group.type, wide))
+                if not isinstance(example, Static) and any(
+                    isinstance(x, ListType | DictType | SetType) and not same_layout(x, wide) for x in (t, group.type)
                 ):
                     continue
                 group.type = wide
