@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import pytest
-import torch
 
 from ir_builder import Builder, aten, tensor
-from torch2cpp.binding.entry import bind
 from torch2cpp.hostir.interpret import Interpreter
 from torch2cpp.hostir.ops import HostOp, If, Leave, Loop, Scope, TensorOp, walk
 from torch2cpp.hostir.printer import print_function
@@ -285,29 +283,6 @@ def test_what_reads_is_not_shared():
     b.return_((one, b.host("list.len", xs)))
     program = share_values(b.program(TupleType((INT, INT))))
     assert Interpreter(program).run("forward", [[]]) == (0, 1)
-
-
-def test_repeated_views_are_one_and_copies_are_not():
-    def views(x: torch.Tensor, n: int) -> tuple[torch.Tensor, ...]:
-        a, b = x[:n], x[:n]
-        a.add_(1.0)
-        c, d = x[: n + 1], x.reshape(-1)
-        d[0] = 7.0
-        e = x.t().reshape(-1)
-        f = x.t().reshape(-1)
-        e[0] = 9.0
-        return a, b, c, d, e, f, x[:n], x
-
-    inputs = [(torch.arange(6.0).reshape(2, 3), 1), (torch.arange(6.0).reshape(3, 2), 2)]
-    program = share_values(bind(views, inputs, entries=["views"]))
-    slices = [
-        op for op in program.entries["views"].body.ops if isinstance(op, TensorOp) and "slice" in str(op.overload)
-    ]
-    assert len(slices) == 2
-    for x, n in inputs:
-        mine, other = x.clone(), x.clone()
-        for want, got in zip(views(mine, n), Interpreter(program).run("views", [other, n]), strict=True):
-            assert torch.equal(want, got)
 
 
 def test_zeros_of_both_signs_are_different_constants():

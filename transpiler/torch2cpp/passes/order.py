@@ -52,7 +52,7 @@ PASSES: tuple[Pass, ...] = (
     Pass("forward_cells", "state that was just written is used without reading it again", "simplify", forward_cells),
     Pass("unwrap_results", "optionals and tuples are handed on as what is inside them", "simplify", unwrap_results),
     Pass("merge_branches", "neighbouring branches on one condition become one", "simplify", merge_branches),
-    Pass("share_values", "repeated scalar operations and views are computed once", "simplify", share_values),
+    Pass("share_values", "repeated scalar operations are computed once", "simplify", share_values),
     Pass("drop_dead", "what nothing uses and nobody can notice goes", "simplify", drop_dead),
     # Before regions are formed, and after dead and repeated work is gone.
     Pass("hoist_invariants", "heavy tensor work that every iteration repeats leaves the loop", "before",

@@ -1,4 +1,4 @@
-"""Computes a host value or takes a view once where the same operation is repeated on the same operands.
+"""Computes a host value once where the same operation is repeated on the same operands.
 
 Before:
 
@@ -12,8 +12,7 @@ After:
     k: int = add(n, n)
 
 Only what neither reads nor writes: sizes and scalar arithmetic. An operation that may raise
-counts too, since after the first one it is known not to. Of tensor operations only those that are
-always views: what is written through one of two equal views is seen through the other.
+counts too, since after the first one it is known not to.
 """
 
 from __future__ import annotations
@@ -28,16 +27,10 @@ from torch2cpp.hostir.types import ScalarType
 from torch2cpp.passes.rebuild import Rewriter, all_ops, with_functions
 
 _SIZES = ("tensor.size", "tensor.numel")
-#: Never copy; `reshape` and `contiguous` may.
-_VIEWS = frozenset(
-    f"aten::{name}"
-    for name in ("slice", "select", "narrow", "view", "expand", "permute", "transpose", "t", "unsqueeze", "squeeze",
-                 "diagonal", "unfold", "detach", "alias", "real", "imag", "split", "chunk", "unbind")
-)  # fmt: skip
 
 
 def share_values(program: Program) -> Program:
-    """Repeated scalar operations and views replaced by the first, in its block and the blocks inside it."""
+    """Repeated scalar operations replaced by the first, in its block and the blocks inside it."""
     resizes = any(isinstance(op, TensorOp) and changes_sizes(op) for op in all_ops(program))
     return with_functions(program, lambda f: _Sharer(resizes).function(f))
 
@@ -60,8 +53,6 @@ class _Sharer(Rewriter):
             self.seen = outer
 
     def visit(self, op: Op) -> list[Op]:
-        if isinstance(op, TensorOp):
-            return self._view(op)
         if not isinstance(op, HostOp) or op.result is None or not isinstance(op.result.type, ScalarType):
             return super().visit(op)
         if TABLE[op.name].effect not in ("pure", "raises") or (self.resizes and op.name in _SIZES):
@@ -71,19 +62,6 @@ class _Sharer(Rewriter):
             self.known[op.result] = self.seen[key]
             return []
         self.seen[key] = op.result
-        return [op]
-
-    def _view(self, op: TensorOp) -> list[Op]:
-        """A view of what may get other sizes in place is taken again; so is one whose results are claimed otherwise."""
-        if self.resizes or len(op.results) != 1 or op.overload._schema.name not in _VIEWS:
-            return [op]
-        (result,) = op.results
-        kwargs = tuple((name, _key(value)) for name, value in sorted(op.kwargs.items()))
-        key = (str(op.overload), result.type, _key(op.args), kwargs)
-        if key in self.seen:
-            self.known[result] = self.seen[key]
-            return []
-        self.seen[key] = result
         return [op]
 
 
