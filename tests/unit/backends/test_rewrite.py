@@ -12,11 +12,12 @@ from region_from_export import region_of
 from torch2cpp.backends.aotinductor.generate import generate
 from torch2cpp.backends.aotinductor.rewrite import RegionCode, raises_in_parallel, rewrite
 from torch2cpp.backends.exported.export import NotExportable, export
+from torch2cpp.backends.protocol import Target
 
 
 def _code(module: nn.Module, args: tuple[torch.Tensor, ...], threads: int = 2) -> tuple[str, RegionCode]:
     region, weights = region_of(module, args, [[0]] * len(args))
-    wrapper = generate(export(region, weights, args), "fast", threads).wrapper
+    wrapper = generate(export(region, weights, args), "fast", threads, Target()).wrapper
     return wrapper, rewrite(wrapper, threads)
 
 
