@@ -65,8 +65,8 @@ struct TorchBorder {
     }
     // Marks of conjugates and negatives are not in the memory.
     const pb::object value = given.attr("resolve_conj")().attr("resolve_neg")();
-    const auto sizes = value.attr("shape").cast<std::vector<int64_t>>();
-    const auto strides = value.attr("stride")().cast<std::vector<int64_t>>();
+    const auto sizes = ints(value.attr("shape"));
+    const auto strides = ints(value.attr("stride")());
     auto* const data = reinterpret_cast<void*>(value.attr("data_ptr")().cast<uintptr_t>());
     auto owner = std::make_unique<pb::object>(value);
     AtenTensorHandle out = nullptr;
@@ -118,6 +118,14 @@ struct TorchBorder {
   static void release(void*, void* owner) {
     const pb::gil_scoped_acquire gil;
     delete static_cast<pb::object*>(owner);
+  }
+
+  static std::vector<int64_t> ints(const pb::object& sequence) {
+    std::vector<int64_t> out;
+    for (const pb::handle item : sequence) {
+      out.push_back(item.cast<int64_t>());
+    }
+    return out;
   }
 
   int32_t number_of(pb::handle value) const {
