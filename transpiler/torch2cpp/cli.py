@@ -19,6 +19,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 
 from torch2cpp.backends.protocol import RegionReport
 from torch2cpp.backends.registry import UnknownBackend
+from torch2cpp.backends.runtimes import UnknownRuntime
 from torch2cpp.bench.result import UnknownRival, choose_rivals
 from torch2cpp.cli_target import CpuOption, register
 from torch2cpp.diagnostics import Refused, SignatureError
@@ -31,6 +32,17 @@ from torch2cpp.toolchain.tools import ToolMissing
 
 #: Exit codes: every input matched; some did not; the user's program is refused; a fault of ours.
 OK, DIFFERS, REFUSED, FAULT = 0, 1, 2, 70
+#: What says that the user's program or choice cannot be had.
+_USER_ERRORS = (
+    Refused,
+    SignatureError,
+    ModelFileError,
+    ToolMissing,
+    UnknownBackend,
+    UnknownPass,
+    UnknownRival,
+    UnknownRuntime,
+)
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help="PyTorch models with branches, as C++ projects.")
 #: Long lines stay whole: they are cut by whoever reads them.
@@ -42,6 +54,9 @@ BackendOption = Annotated[
     typer.Option(help="What compiles the regions: aten, aotinductor, onnxruntime, torchscript, openvino, or auto."),
 ]
 ThreadsOption = Annotated[int | None, typer.Option(help="Threads of tensor operations; torch's own number by default.")]
+RuntimeOption = Annotated[
+    str, typer.Option(help="What programs stand on: libtorch, or slim, which is part of them and small.")
+]
 TargetOption = Annotated[str, typer.Option(help="The machine the C++ is for.")]
 DumpOption = Annotated[Path | None, typer.Option(help="Writes one numbered text per stage into this folder.")]
 PassesOption = Annotated[
@@ -75,6 +90,7 @@ def check(
     passes: PassesOption = "all",
     threads: ThreadsOption = None,
     free_rounding: RoundingOption = False,
+    runtime: RuntimeOption = "libtorch",
 ) -> None:
     """Transpiles, builds, and compares with Python on every input of the file."""
     with _reporting(as_json), _folder(out) as folder, _prints_to_stderr(as_json) as answer:
@@ -84,6 +100,7 @@ def check(
                 backend=backend,
                 target=target,
                 cpu=cpu,
+                runtime=runtime,
                 out=folder,
                 dump_dir=dump_dir,
                 passes=choose_passes(passes),
@@ -122,9 +139,15 @@ def compile_(
     ] = False,
     free_rounding: RoundingOption = False,
     again: Annotated[bool, typer.Option("--again", help="Transpiles also where nothing has changed.")] = False,
+    runtime: RuntimeOption = "libtorch",
+    static: Annotated[
+        bool, typer.Option("--static", help="Links the program without shared libraries; with --runtime slim.")
+    ] = False,
 ) -> None:
     """Transpiles and builds a project; where nothing has changed since, only what is not built yet."""
     with _reporting(False):
+        if static and runtime != "slim":
+            raise typer.BadParameter("--static needs --runtime slim: libtorch is a shared library")
         options = Options(
             backend=backend,
             target=target,
@@ -135,6 +158,8 @@ def compile_(
             threads=threads,
             profile=profile,
             free_rounding=free_rounding,
+            runtime=runtime,
+            static=static,
         )
         name = _transpiled(file, options, entry, again)
         with _progress(False) as step:
@@ -142,6 +167,7 @@ def compile_(
                 out,
                 name,
                 python=python and options.machine.native,
+                more={"TORCH2CPP_STATIC": "ON"} if static else None,
                 progress=lambda done, of, what: step(f"build {done}/{of}", what),
                 target=options.machine,
             )
@@ -298,7 +324,7 @@ def _reporting(as_json: bool) -> Iterator[None]:
         yield
     except typer.Exit:
         raise
-    except (Refused, SignatureError, ModelFileError, ToolMissing, UnknownBackend, UnknownPass, UnknownRival) as error:
+    except _USER_ERRORS as error:
         _fail(str(error), REFUSED, as_json)
     except Exception as error:
         _err.print(traceback.format_exc(), markup=False, highlight=False)

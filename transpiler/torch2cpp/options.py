@@ -24,6 +24,10 @@ class Options:
     target: str = NATIVE
     #: The target's processor as `-mcpu=` knows it; any of its architecture where None.
     cpu: str | None = None
+    #: What lies below the C ABI: libtorch, or slim, which needs none.
+    runtime: str = "libtorch"
+    #: Whether the runner is one executable without shared libraries; with slim only.
+    static: bool = False
     #: Threads of tensor operations; as torch has them where None.
     threads: int | None = None
     #: Dimensions declared to vary, in the form of torch.export.
@@ -58,6 +62,8 @@ class Options:
     def described(self) -> str:
         """The choices in one line, for emitted files."""
         parts = [f"backend {self.backend}", f"target {self.target}"]
+        if self.runtime != "libtorch":
+            parts.append(f"runtime {self.runtime}")
         if self.entries != ("forward",):
             parts.append(f"entries {', '.join(self.entries)}")
         if self.threads is not None:

@@ -22,6 +22,7 @@ from typing import Any, final
 from torch2cpp.backends.compile_regions import RegionOptions, compile_regions
 from torch2cpp.backends.protocol import CompiledRegions
 from torch2cpp.backends.registry import REFERENCE
+from torch2cpp.backends.runtimes import UnknownRuntime, choose_runtime
 from torch2cpp.backends.served import check_served
 from torch2cpp.diagnostics import SignatureError
 from torch2cpp.emit.names import identifier
@@ -185,7 +186,14 @@ def _transpile(model: Any, examples: Any, options: Options, report: Report) -> T
 
     report("emit")
     view = write_project(
-        program, compiled, options.out, options.described, options.profile, options.fingerprint, options.machine
+        program,
+        compiled,
+        options.out,
+        options.described,
+        options.profile,
+        options.fingerprint,
+        options.machine,
+        choose_runtime(options.runtime),
     )
     dump.write("emit", _emitted_text(options.out))
 
@@ -237,16 +245,23 @@ def observe(program: Program, calls: Calls, stateful: bool) -> Observed:
 
 
 def _region_options(program: Program, calls: Calls, observed: Observed, options: Options) -> RegionOptions:
+    below = choose_runtime(options.runtime)
+    if below.is_slim and not options.machine.native:
+        raise UnknownRuntime(f"--runtime slim is for this machine only, not for {options.target}")
     return RegionOptions(
         namespace=identifier(program.name),
         work=options.out / "build" / "regions_check",
         cache=cache_folder(),
         backend=options.backend,
         target=options.machine,
+        runtime=below,
         recorded=observed.captured,
         # The reference backend has nothing to be compared with but the whole program's parity.
         verify=options.verify_regions and options.backend != REFERENCE,
-        grows=None if options.free_rounding else lambda each: growing(program, calls, options.stateful, each),
+        # Where there is no libtorch, no backend rounds as eager does.
+        grows=None
+        if options.free_rounding or below.is_slim
+        else lambda each: growing(program, calls, options.stateful, each),
     )
 
 

@@ -37,6 +37,8 @@ def transpile(
     backend: str = "aotinductor",
     target: str = NATIVE,
     cpu: str | None = None,
+    runtime: str = "libtorch",
+    static: bool = False,
     threads: int | None = None,
     dynamic_shapes: Any = None,
     pin: Mapping[str, Any] | None = None,
@@ -52,7 +54,8 @@ def transpile(
     its arguments in the order of the calls. Together they should reach every branch. `entries` names all
     methods of one object to deploy; `stateful` says that the examples are
     successive calls on one instance; `threads` is how many tensor operations use while regions are compiled
-    and checked; `target` is the machine the C++ is for, `cpu` its processor as `-mcpu=` knows it. Raises
+    and checked; `target` is the machine the C++ is for, `cpu` its processor as `-mcpu=` knows it;
+    with `runtime="slim"` the program needs no libtorch, and with `static` its runner no shared library at all. Raises
     `toolchain.targets.target.TargetError` where that machine is not set up, `torch2cpp.Refused`, whose text
     says what cannot be transpiled, where, and what to write instead.
     """
@@ -63,6 +66,8 @@ def transpile(
         backend=backend,
         target=target,
         cpu=cpu,
+        runtime=runtime,
+        static=static,
         threads=threads,
         dynamic_shapes=dynamic_shapes,
         pin=dict(pin or {}),
@@ -125,6 +130,7 @@ class Project:
             warnings=warnings,
             progress=progress,
             target=target,
+            more={"TORCH2CPP_STATIC": "ON"} if self.transpiled.options.static else None,
         )
         self._seconds_build += time.perf_counter() - started
         return self._built

@@ -10,31 +10,16 @@
 #include <type_traits>
 #include <utility>
 
-#include <torch/csrc/inductor/aoti_torch/c/shim.h>
 #include <torch/csrc/stable/tensor.h>
 
 #include <torch2cpp/kinds.h>
 #include <torch2cpp/shim.h>
 
+#include "tensor_border.h"
+
 namespace torch2cpp::python {
 
 namespace pb = pybind11;
-
-// PyTorch's own hand-over of tensors as pointers.
-struct TorchBorder {
-  pb::object to_pointer, from_pointer, tensor_class;
-
-  static const TorchBorder& get() {
-    // Never destroyed: the interpreter may be gone by then.
-    static const TorchBorder* const border = [] {
-      const pb::module_ torch = pb::module_::import("torch");
-      const pb::object aoti = torch.attr("_C").attr("_aoti");
-      return new TorchBorder{aoti.attr("unsafe_alloc_void_ptr_from_tensor"),
-                             aoti.attr("alloc_tensor_by_stealing_from_void_ptr"), torch.attr("Tensor")};
-    }();
-    return *border;
-  }
-};
 
 inline std::string type_name(pb::handle value) { return pb::str(pb::type::of(value).attr("__name__")); }
 
@@ -66,15 +51,9 @@ struct Convert<kind::Tensor> {
     if (!fits(value)) {
       unexpected(where, "a tensor", value);
     }
-    const pb::object capsule = TorchBorder::get().to_pointer(value);
-    return torch::stable::Tensor(reinterpret_cast<AtenTensorHandle>(PyCapsule_GetPointer(capsule.ptr(), nullptr)));
+    return TorchBorder::get().from_python(value);
   }
-  static pb::object to(const torch::stable::Tensor& tensor) {
-    AtenTensorHandle owned = nullptr;
-    check(aoti_torch_new_tensor_handle(tensor.get(), &owned));
-    const auto capsule = pb::reinterpret_steal<pb::object>(PyCapsule_New(owned, nullptr, nullptr));
-    return TorchBorder::get().from_pointer(capsule);
-  }
+  static pb::object to(const torch::stable::Tensor& tensor) { return TorchBorder::get().to_python(tensor); }
 };
 
 template <>

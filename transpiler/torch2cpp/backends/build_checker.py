@@ -15,6 +15,7 @@ from pathlib import Path
 
 from torch2cpp.backends.interface import Interface
 from torch2cpp.backends.protocol import Package, Target, Unit
+from torch2cpp.backends.runtimes import LIBTORCH, Runtime
 from torch2cpp.emit.environment import render, shipped
 from torch2cpp.toolchain import launcher
 from torch2cpp.toolchain.targets.toolchain import Toolchain, toolchain_of
@@ -41,6 +42,7 @@ def build_checker(
     cache: Path,
     packages: Sequence[Package] = (),
     toolchain: Toolchain | None = None,
+    below: Runtime = LIBTORCH,
 ) -> Path:
     """Writes the sources below `folder`, compiles what is not in `cache`, links. Raises BuildError.
 
@@ -52,7 +54,8 @@ def build_checker(
     if not (folder / "runtime").exists():
         (folder / "runtime").symlink_to(shipped("runtime_cpp"), target_is_directory=True)
     cache.mkdir(parents=True, exist_ok=True)
-    for path, text in sources.items():
+    given = {path: text for path, text in below.files().items() if not path.startswith("runtime/")}
+    for path, text in (given | dict(sources)).items():
         target = folder / path
         target.parent.mkdir(parents=True, exist_ok=True)
         if not target.exists() or target.read_text(encoding="utf-8") != text:
@@ -65,31 +68,41 @@ def build_checker(
 
     def compile_all(wanted: Iterable[tuple[Path, Unit]]) -> list[Path]:
         with ThreadPoolExecutor(jobs()) as pool:
-            return list(pool.map(lambda w: _compile(w[0], w[1], folder, cache, packages, toolchain), wanted))
+            return list(pool.map(lambda w: compile_unit(w[0], w[1], folder, cache, packages, toolchain, below), wanted))
 
     def link_all(objects: Iterable[Path]) -> None:
-        options = _link_options(link, packages, toolchain)
+        options = _link_options(link, packages, toolchain, below)
         _run([toolchain.compiler, *toolchain.flags, *map(str, objects), "-o", str(program), *options])
 
-    runtime = [(source / name, Unit(name)) for name in _USUAL_RUNTIME]
+    usual = (*_USUAL_RUNTIME, *below.support)
+    runtime = [(source / name, Unit(name)) for name in usual]
+    runtime += [(folder / u.path, u) for u in below.units()]
     objects = compile_all([*((folder / u.path, u) for u in units), (main, Unit(main.name)), *runtime])
     try:
         link_all(objects)
     except BuildError:
         # Regions with unusual host operations need more of the runtime library.
-        rest = sorted(p for p in source.glob("*.cpp") if p.name not in _USUAL_RUNTIME)
+        rest = sorted(p for p in source.glob("*.cpp") if p.name not in usual)
         link_all([*objects, *compile_all((path, Unit(path.name)) for path in rest)])
     return program
 
 
-def _compile(
-    source: Path, unit: Unit, folder: Path, cache: Path, packages: Sequence[Package], toolchain: Toolchain
+def compile_unit(
+    source: Path,
+    unit: Unit,
+    folder: Path,
+    cache: Path,
+    packages: Sequence[Package],
+    toolchain: Toolchain,
+    below: Runtime = LIBTORCH,
 ) -> Path:
     """Compiles with the very command of the emitted project, so that either finds the other's objects."""
     out = folder / "objects" / f"{source.relative_to(folder)}.o"
     out.parent.mkdir(parents=True, exist_ok=True)
     definitions = sorted(f"-D{d}" for d in unit.definitions)
-    includes = [f"-I{folder / 'src'}", f"-I{folder / 'runtime/include'}", "-isystem", str(toolchain.torch / "include")]
+    includes = [f"-I{folder / 'src'}", f"-I{folder / 'runtime/include'}", *(f"-I{folder / i}" for i in below.includes)]
+    for system in below.system_includes or (str(toolchain.torch / "include"),):
+        includes += ["-isystem", str(folder / system)]
     if source.is_relative_to(folder / "runtime"):
         del includes[0]
     elif unit.path != source.name:
@@ -98,12 +111,14 @@ def _compile(
     outputs = ["-MD", "-MT", str(out), "-MF", f"{out}.d", "-o", str(out)]
     keep = [sys.executable, "-S", "-E", launcher.__file__, str(cache), str(folder)]
     processor = toolchain.architecture.processor if toolchain.architecture else platform.machine()
-    flags = (*toolchain.flags, *FLAGS, *(() if processor in ("x86_64", "AMD64") else OTHER_FLAGS))
+    flags = (*toolchain.flags, *FLAGS, *(() if processor in ("x86_64", "AMD64") else OTHER_FLAGS), *below.flags)
     _run([*keep, toolchain.compiler, *definitions, *includes, *flags, *unit.flags, *outputs, "-c", str(source)])
     return out
 
 
-def _link_options(link: Iterable[str], packages: Sequence[Package], toolchain: Toolchain) -> list[str]:
+def _link_options(link: Iterable[str], packages: Sequence[Package], toolchain: Toolchain, below: Runtime) -> list[str]:
+    if below.is_slim:
+        return list(below.link_options)
     lib = toolchain.torch / "lib"
     options = [f"-L{lib}", f"-Wl,-rpath,{lib}", f"-Wl,-rpath-link,{lib}", "-Wl,--no-as-needed"]
     options += ["-ltorch_cpu", "-lc10"]

@@ -9,7 +9,7 @@ import torch
 from torch2cpp.backends.auto import compile_fastest
 from torch2cpp.backends.protocol import CompiledRegions
 from torch2cpp.backends.region_options import RegionOptions
-from torch2cpp.backends.registry import AUTO, REFERENCE
+from torch2cpp.backends.registry import AUTO, UnknownBackend
 from torch2cpp.backends.search import RegionsFailed, Search
 from torch2cpp.hostir.program import Region
 from torch2cpp.regions.share import share
@@ -26,6 +26,8 @@ def compile_regions(
     right, UnknownBackend for one that is not there.
     """
     sharing = share(regions)
+    if options.backend == AUTO and options.runtime.is_slim:
+        raise UnknownBackend("backend auto needs libtorch: with --runtime slim there is aotinductor")
     if options.backend == AUTO:
         return compile_fastest(sharing, weights, options)
-    return Search(sharing, weights, options, (options.backend, REFERENCE)).run()
+    return Search(sharing, weights, options, (options.backend, options.runtime.reference)).run()

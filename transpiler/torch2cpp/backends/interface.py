@@ -62,6 +62,7 @@ def supported(region: Region) -> Type | None:
 #: What the templates of regions call or declare in the call operator.
 RESERVED = frozenset(
     {"impl_", "place", "no_grad", "in", "out", "eagerly", "Ints", "OptionalTensors", "Tensors", "Tensor", "List"}
+    | {"Number", "ScalarType"}
     | {"number", "borrow", "own", "element", "subscript", "writable", "rethrow", "NoGrad", "Place"}
 )
 

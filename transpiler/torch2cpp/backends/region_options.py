@@ -9,6 +9,7 @@ from typing import final
 
 from torch2cpp.backends.protocol import CompiledRegions, Target
 from torch2cpp.backends.registry import DEFAULT
+from torch2cpp.backends.runtimes import LIBTORCH, Runtime
 from torch2cpp.regions.samples import Sample
 
 
@@ -25,6 +26,7 @@ class RegionOptions:
     cache: Path
     backend: str = DEFAULT
     target: Target = field(default_factory=Target)
+    runtime: Runtime = LIBTORCH
     #: Real inputs by region name, recorded while the examples ran.
     recorded: Mapping[str, Sequence[Sample]] = field(default_factory=dict)
     #: Sample inputs by distinct region, where they were made before.

@@ -25,7 +25,8 @@ from torch2cpp.backends.protocol import (
     Safety,
 )
 from torch2cpp.backends.region_options import RegionOptions
-from torch2cpp.backends.registry import REFERENCE, create
+from torch2cpp.backends.registry import REFERENCE
+from torch2cpp.backends.slim.refuse import lacking
 from torch2cpp.backends.verify_region import verify
 from torch2cpp.regions.samples import MAX_RECORDED, Sample, make_samples
 from torch2cpp.regions.share import DistinctRegion, Sharing
@@ -61,10 +62,12 @@ class Search:
         self.sharing = sharing
         self.weights = weights
         self.options = options
+        #: Takes what the others do not.
+        self.reference = reference = options.runtime.reference
         every = [*order, *(name for each in (orders or {}).values() for name in each)]
         # The reference comes last: it compiles what the others need of it.
-        names = [name for name in dict.fromkeys(every) if name != REFERENCE]
-        self.backends: dict[str, Backend] = {name: create(name) for name in (*names, REFERENCE)}
+        names = [name for name in dict.fromkeys(every) if name != reference]
+        self.backends: dict[str, Backend] = {name: options.runtime.create(name) for name in (*names, reference)}
         self.chains = {d.name: self._chain((orders or {}).get(d.name, order)) for d in sharing.distinct}
         self.cutting = Cutting(sharing.distinct, weights)
         self.left: dict[str, list[Choice]] = {}
@@ -74,12 +77,16 @@ class Search:
         #: What the backends made last; after `run`, of the choices believed.
         self.artifacts: list[Artifact] = []
         self.samples: dict[str, Sequence[Sample]] = {}
+        #: Why the reference does not take a region.
+        self.refusals: dict[str, Refusal] = {}
         for d in sharing.distinct:
             self._add(d, self._samples(d), self.chains[d.name])
 
     def _chain(self, names: Sequence[str]) -> list[Choice]:
         return [
-            (name, safety) for name in dict.fromkeys((*names, REFERENCE)) for safety in self.backends[name].safeties
+            (name, safety)
+            for name in dict.fromkeys((*names, self.reference))
+            for safety in self.backends[name].safeties
         ]
 
     def run(self) -> CompiledRegions:
@@ -109,7 +116,7 @@ class Search:
             if self.cutting.is_cut(d):
                 self.cutting.undo(d)
             used = {name for name, *_ in self.tried[d.name]}
-            self.left[d.name] = [c for c in self.chains[d.name] if c[0] not in used or c[0] == REFERENCE]
+            self.left[d.name] = [c for c in self.chains[d.name] if c[0] not in used or c[0] == self.reference]
             del self.believed[d.name]
         return bool(found)
 
@@ -119,7 +126,7 @@ class Search:
         self.tried[d.name] = []
 
     def _samples(self, distinct: DistinctRegion) -> list[Sample]:
-        if self.options.backend == REFERENCE and not self.options.verify:
+        if self.options.backend == self.reference and not self.options.verify:
             return []
         if distinct.name in self.options.samples:
             return list(self.options.samples[distinct.name])
@@ -137,7 +144,7 @@ class Search:
             refused = False
             for name, backend in self.backends.items():
                 batch = [d for d in self.cutting.whole if self._choice(d)[0] == name]
-                if name == REFERENCE:
+                if name == self.reference:
                     batch += self._twins(artifacts)
                 artifacts.append(backend.compile(batch, self._context()) if batch else Artifact())
                 for d in batch:
@@ -151,13 +158,15 @@ class Search:
     def _twins(self, artifacts: Sequence[Artifact]) -> list[DistinctRegion]:
         needed = {twin.name: twin for a in artifacts for twin in a.companions}
         if self.options.every_twin:
-            reference, target = self.backends[REFERENCE], self.options.target
+            reference, target = self.backends[self.reference], self.options.target
             every = [d for d in self.sharing.distinct if reference.accepts(d, target) is None]
             needed = {twin.name: twin for twin in map(eager_twin, every)} | needed
         return list(needed.values())
 
     def _choice(self, d: DistinctRegion) -> Choice:
         if not self.left[d.name]:
+            if d.name in self.refusals and self.options.runtime.is_slim:
+                raise lacking(self.refusals[d.name])
             tried = "; ".join(f"{b} ({s}): {reason}" for b, s, _, reason in self.tried[d.name])
             raise RegionsFailed(f"region {d.name} ({d.region.span}) is right with no backend: {tried}")
         return self.left[d.name][0]
@@ -175,10 +184,12 @@ class Search:
     def _refuse(self, d: DistinctRegion, backend: str, refusal: Refusal) -> None:
         """Cuts the region where some of its operations are at fault, else goes on to the next backend."""
         self._strike(d.name, backend, refusal.reason)
+        if backend == self.reference:
+            self.refusals[d.name] = refusal
         for part, clean, samples in self.cutting.cut(d, refusal.culprits, self.samples[d.name]):
             if part.name not in self.left:
                 chain = self.chains[d.name]
-                self.chains[part.name] = chain if clean else [c for c in chain if c[0] == REFERENCE]
+                self.chains[part.name] = chain if clean else [c for c in chain if c[0] == self.reference]
                 self._add(part, samples, self.chains[part.name])
 
     def _strike(self, region: str, backend: str, reason: str) -> None:
@@ -229,7 +240,7 @@ class Search:
         sources, units, link, packages = merge(artifacts)
         toolchain = toolchain_of(self.options.target)
         work, cache = self.options.work, self.options.cache
-        return build_checker(interfaces, sources, units, link, work, cache, packages, toolchain)
+        return build_checker(interfaces, sources, units, link, work, cache, packages, toolchain, self.options.runtime)
 
     def _blame(self, error: BuildError, open_regions: Sequence[DistinctRegion]) -> None:
         """Finds which regions' C++ does not compile, by building each one alone."""
@@ -240,7 +251,7 @@ class Search:
             name = self._choice(d)[0]
             try:
                 alone = self.backends[name].compile([d], self._context())
-                twins = self.backends[REFERENCE].compile(alone.companions, self._context())
+                twins = self.backends[self.reference].compile(alone.companions, self._context())
                 self._build([alone, twins] if alone.companions else [alone], [d])
             except BuildError as own:
                 blamed = True
@@ -265,11 +276,11 @@ class Search:
     def _report(self, d: DistinctRegion) -> RegionReport:
         """What was tried; for a region in parts, the parts' choices too, and the optimising one of them as its own."""
         tried: list[Attempt] = list(self.tried[d.name])
-        chosen = REFERENCE
+        chosen = self.reference
         for part in self.cutting.leaves(d):
             choice = self._choice(part)
             backend = choice[0]
-            chosen = backend if backend != REFERENCE else chosen
+            chosen = backend if backend != self.reference else chosen
             if part is not d:
                 error = self.tried[part.name][-1][2]
                 tried.append((*choice, error, f"chosen for its part {part.name} ({part.region.span})"))

@@ -199,6 +199,20 @@ def target_view(target: Target) -> TargetView | None:
 
 @final
 @dataclass(frozen=True, slots=True)
+class BelowView:
+    """What lies below the C ABI, for CMake."""
+
+    slim: bool
+    #: Folders of the project with headers, and those of headers that are not ours.
+    includes: tuple[str, ...]
+    system_includes: tuple[str, ...]
+    flags: tuple[str, ...]
+    link_options: tuple[str, ...]
+    units: tuple[UnitView, ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class ProjectView:
     """The whole project."""
 
@@ -228,6 +242,7 @@ class ProjectView:
     link: tuple[str, ...]
     packages: tuple[PackageView, ...]
     runtime_sources: tuple[str, ...]
+    below: BelowView
     #: Whether an instance has state between calls.
     stateful: bool
     state_methods: StateMethods

@@ -12,11 +12,12 @@ from pathlib import Path
 import torch
 
 from torch2cpp.backends.protocol import CompiledRegions
+from torch2cpp.backends.runtimes import LIBTORCH, Runtime
 from torch2cpp.emit.aligned_safetensors import save_aligned
 from torch2cpp.emit.assemble import all_weights, assemble
 from torch2cpp.emit.environment import render, shipped
 from torch2cpp.emit.manifest import manifest
-from torch2cpp.emit.view_model import ProjectView, target_view
+from torch2cpp.emit.view_model import BelowView, ProjectView, UnitView, target_view
 from torch2cpp.hostir.program import Program
 from torch2cpp.toolchain.targets.target import Target
 
@@ -44,7 +45,6 @@ _FILES = {
 _STATEFUL = {"state.h.j2": "src/state.h", "state.cpp.j2": "src/state.cpp"}
 #: Files that are the same for every project.
 _COPIED = {
-    "cmake/FindLibtorchCpu.cmake": "cmake/FindLibtorchCpu.cmake",
     "python/convert.h": "python/convert.h",
     "python/convert.cpp": "python/convert.cpp",
     "runner/flat.h": "src/flat.h",
@@ -57,6 +57,12 @@ _COPIED = {
     "runner/verify.h": "src/verify.h",
     "runner/verify.cpp": "src/verify.cpp",
 }
+#: Files that depend on what lies below the C ABI: how it is found, how Python's tensors come and go.
+_LIBTORCH = {
+    "cmake/FindLibtorchCpu.cmake": "cmake/FindLibtorchCpu.cmake",
+    "python/tensor_border.h": "python/tensor_border.h",
+}
+_SLIM = {"python/slim_tensor_border.h": "python/tensor_border.h"}
 _CPP = (".h", ".cpp")
 
 
@@ -76,11 +82,13 @@ def write_project(
     probes: bool = False,
     fingerprint: str = "",
     target: Target | None = None,
+    below: Runtime = LIBTORCH,
 ) -> ProjectView:
     """Writes the project into `folder`, which may hold an earlier version of it; for this machine without `target`.
 
     `options` says in one line how it was made; with `probes`, the host program measures its branches;
-    `fingerprint` goes into model.json.
+    `fingerprint` goes into model.json;
+    `below` is what lies below the C ABI.
     Files whose content stays the same are not touched, so that a build redoes only what changed.
     """
     view = assemble(
@@ -93,15 +101,24 @@ def write_project(
         options=options,
         target=target_view(target or Target()),
         runtime_sources=tuple(_runtime_sources()),
+        below=BelowView(
+            below.is_slim,
+            (*below.includes, "runtime/include") if below.is_slim else ("runtime/include",),
+            below.system_includes,
+            below.flags,
+            below.link_options,
+            tuple(UnitView(u.path, u.flags, u.definitions) for u in below.units()),
+        ),
     )
     templates = _FILES | (_STATEFUL if view.stateful else {})
+    copied = _COPIED | (_SLIM if below.is_slim else _LIBTORCH)
     texts = {place.format(ns=view.namespace): render(f"project/{t}", view=view) for t, place in templates.items()}
-    texts |= {place: (shipped("templates") / "project" / s).read_text() for s, place in _COPIED.items()}
+    texts |= {place: (shipped("templates") / "project" / s).read_text() for s, place in copied.items()}
     if view.target is not None:
         texts[view.target.toolchain_file] = render("project/cmake/toolchain.cmake.j2", view=view)
     texts |= dict(compiled.sources)
     texts[".clang-format"] = (shipped("templates") / "project/clang-format").read_text()
-    texts |= _runtime_files()
+    texts |= _runtime_files() | dict(below.files())
     folder.mkdir(parents=True, exist_ok=True)
     files = {path: text.encode() for path, text in _formatted(texts, folder).items()}
     for path, data in files.items():
@@ -116,7 +133,8 @@ def write_project(
 
 def _formatted(texts: dict[str, str], folder: Path) -> dict[str, str]:
     """The texts with the emitted C++ laid out by clang-format; runtime and copied files have their layout."""
-    mine = [p for p in texts if p.endswith(_CPP) and not p.startswith("runtime/") and p not in _COPIED.values()]
+    copied = {*_COPIED.values(), *_LIBTORCH.values()}
+    mine = [p for p in texts if p.endswith(_CPP) and not p.startswith(("runtime/", "third_party/")) and p not in copied]
     style = folder / ".clang-format"
     _write(style, texts[".clang-format"].encode())
     out = dict(texts)

@@ -55,14 +55,14 @@ class AtenBackend:
         # Apart from each other: which of the twins there are changes less often.
         for kind, twins in (("aten", False), ("aten_twins", True)):
             mine = [each for each in written if each[0].endswith(TWIN) == twins]
-            for i, group in enumerate(_groups(mine) if mine else []):
+            for i, group in enumerate(groups(mine) if mine else []):
                 path = f"src/regions/{kind}_{i}.cpp"
                 sources[path] = render("regions/group.cpp.j2", backend=self.name, names=group)
                 units.append(Unit(path, flags=("-fvisibility=hidden",)))
         return Artifact(sources, tuple(units), refused=refused)
 
 
-def _groups(written: Sequence[tuple[str, int]]) -> list[list[str]]:
+def groups(written: Sequence[tuple[str, int]]) -> list[list[str]]:
     """Regions in order, split where a unit would grow past `OPS_PER_UNIT` operations."""
     groups: list[list[str]] = [[]]
     size = 0

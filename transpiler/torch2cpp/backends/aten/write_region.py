@@ -31,9 +31,12 @@ class Statement:
     code: str
 
 
-@final
 class RegionWriter:
     """Writes one region. Raises `Refused` where an operation has no C++ form."""
+
+    #: The C++ type of tensors inside, and the template around the statements.
+    tensor = "at::Tensor"
+    template = "aten/region.cpp.j2"
 
     def __init__(self, distinct: DistinctRegion, namespace: str) -> None:
         self.distinct = distinct
@@ -63,7 +66,7 @@ class RegionWriter:
         results = [self._result(r) for r in self.region.results]
         returned = results[0] if len(results) == 1 else f"{{{', '.join(results)}}}" if results else ""
         return render(
-            "aten/region.cpp.j2",
+            self.template,
             region=self.view,
             parameters=parameters,
             headers=sorted(self.headers),
@@ -84,7 +87,7 @@ class RegionWriter:
             if isinstance(value.type, TensorType):
                 self.names[value] = param.name
                 handle = self.scope.fresh(f"{param.name}_handle")
-                borrowed.append(f"const at::Tensor& {param.name} = borrow({handle});")
+                borrowed.append(f"const {self.tensor}& {param.name} = borrow({handle});")
             elif isinstance(value.type, TupleType) or (
                 isinstance(value.type, ListType) and isinstance(value.type.elem, TensorType)
             ):
@@ -116,25 +119,30 @@ class RegionWriter:
         return self.names[value]
 
     def _tensor_op(self, op: TensorOp) -> str:
-        made = call(op, self.name_of)
-        if made.header:
-            self.headers.add(made.header)
+        text = self._call(op)
         fresh = [r for r in op.results if r not in self.names]
         if not any(self.uses[r] for r in fresh):
             for r in fresh:
                 self.names[r] = ""
-            return f"{made.text};"
+            return f"{text};"
         returns = op.overload._schema.returns
         if len(returns) > 1:
-            return f"auto [{', '.join(self._define(r) for r in op.results)}] = {made.text};"
+            return f"auto [{', '.join(self._define(r) for r in op.results)}] = {text};"
         kind = str(returns[0].type)
         result = op.results[0]
         if kind == "number":
             reader = {BOOL: "toBool", INT: "toLong", FLOAT: "toDouble"}[result.type]  # type: ignore[index]
-            return f"const {_local(result.type)} {self._define(result)} = {made.text}.{reader}();"
+            return f"const {self._local(result.type)} {self._define(result)} = {text}.{reader}();"
         if kind not in ("Tensor", "List[Tensor]", "int", "bool", "float"):
             raise Unspellable(f"operator {op.overload} returns {kind}")
-        return f"const {_local(result.type)} {self._define(result)} = {made.text};"
+        return f"const {self._local(result.type)} {self._define(result)} = {text};"
+
+    def _call(self, op: TensorOp) -> str:
+        """The call of an operation's operator; raises Unspellable."""
+        made = call(op, self.name_of)
+        if made.header:
+            self.headers.add(made.header)
+        return made.text
 
     def _host_op(self, op: HostOp) -> str:
         assert op.result is not None
@@ -143,7 +151,7 @@ class RegionWriter:
         text = self._host_expression(op)
         if not self.uses[op.result]:
             return f"static_cast<void>({text});"
-        return f"const {_local(op.result.type)} {self._define(op.result)} = {text};"
+        return f"const {self._local(op.result.type)} {self._define(op.result)} = {text};"
 
     def _host_expression(self, op: HostOp) -> str:
         first = op.args[0] if op.args else None
@@ -157,6 +165,20 @@ class RegionWriter:
         texts = [scalar(a, self.name_of).text for a in op.args]
         cpp = TABLE[op.name].cpp
         return cpp.format(*texts) if "{" in cpp else f"torch2cpp::{cpp}({', '.join(texts)})"
+
+    def _local(self, t: Type) -> str:
+        """The type of a local variable; lists and tuples of tensors are vectors here."""
+        match t:
+            case TensorType():
+                return self.tensor
+            case ListType(elem=TensorType()):
+                return "Tensors"
+            case TupleType(elems=elems) if all(isinstance(e, TensorType) for e in elems):
+                return "Tensors"
+        scalars = {BOOL: "bool", INT: "int64_t", FLOAT: "double"}
+        if t not in scalars:
+            raise Unspellable(f"a value of type {t} inside a region")
+        return scalars[t]
 
     def _tensor(self, operand: Any) -> str:
         if not isinstance(operand, Value | WeightRef):
@@ -185,21 +207,6 @@ class Refused(Exception):
     def __init__(self, refusal: Refusal) -> None:
         super().__init__(refusal.reason)
         self.refusal = refusal
-
-
-def _local(t: Type) -> str:
-    """The type of a local variable; lists and tuples of tensors are vectors here."""
-    match t:
-        case TensorType():
-            return "at::Tensor"
-        case ListType(elem=TensorType()):
-            return "Tensors"
-        case TupleType(elems=elems) if all(isinstance(e, TensorType) for e in elems):
-            return "Tensors"
-    scalars = {BOOL: "bool", INT: "int64_t", FLOAT: "double"}
-    if t not in scalars:
-        raise Unspellable(f"a value of type {t} inside a region")
-    return scalars[t]
 
 
 def _file(span: Span) -> str:

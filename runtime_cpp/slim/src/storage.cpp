@@ -1,0 +1,61 @@
+#include <cstdlib>
+#include <new>
+
+#include <torch2cpp/errors.h>
+#include <torch2cpp/slim/storage.h>
+
+namespace torch2cpp::slim {
+namespace {
+
+constexpr std::size_t kAlignment = 64;
+std::atomic<std::size_t> in_use{0};
+std::atomic<std::size_t> most{0};
+
+void count(std::size_t bytes) {
+  const std::size_t now = in_use.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+  std::size_t before = most.load(std::memory_order_relaxed);
+  while (before < now && !most.compare_exchange_weak(before, now, std::memory_order_relaxed)) {
+  }
+}
+
+// The block's own record lies before its data, so that a tensor costs one allocation.
+constexpr std::size_t kHeader = kAlignment;
+static_assert(sizeof(Storage) <= kHeader);
+
+}  // namespace
+
+Storage::Ref Storage::allocate(std::size_t bytes) {
+  const std::size_t rounded = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  void* memory = rounded < bytes ? nullptr : std::aligned_alloc(kAlignment, kHeader + rounded);
+  if (memory == nullptr) {
+    raise_error("MemoryError", "no memory left for a tensor of " + std::to_string(bytes) + " bytes");
+  }
+  count(bytes);
+  return Ref(new (memory) Storage(static_cast<char*>(memory) + kHeader, bytes, nullptr, nullptr));
+}
+
+Storage::Ref Storage::borrow(void* data, std::size_t bytes, Deleter deleter, void* context) {
+  void* memory = std::aligned_alloc(kAlignment, kHeader);
+  if (memory == nullptr) {
+    raise_error("MemoryError", "no memory left");
+  }
+  return Ref(new (memory) Storage(static_cast<char*>(data), bytes, deleter, context));
+}
+
+void Storage::Ref::release() {
+  if (block_ == nullptr || block_->count_.fetch_sub(1, std::memory_order_acq_rel) != 1) {
+    return;
+  }
+  if (block_->deleter_ != nullptr) {
+    block_->deleter_(block_->data_, block_->context_);
+  } else if (static_cast<void*>(block_->data_) == reinterpret_cast<char*>(block_) + kHeader) {
+    in_use.fetch_sub(block_->bytes_, std::memory_order_relaxed);
+  }
+  block_->~Storage();
+  std::free(block_);
+}
+
+std::size_t bytes_in_use() { return in_use.load(std::memory_order_relaxed); }
+std::size_t peak_bytes() { return most.load(std::memory_order_relaxed); }
+
+}  // namespace torch2cpp::slim

@@ -1,0 +1,130 @@
+"""The operators of programs without libtorch, one by one, against PyTorch's, and the C functions over them."""
+
+from __future__ import annotations
+
+import copy
+import ctypes
+from typing import Any
+
+import pytest
+import torch
+
+from slim_cases import GROUPS, views
+from slim_driver import NUMBERS, Driver, SlimError, build_driver
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def driver(tmp_path_factory: pytest.TempPathFactory) -> Driver:
+    return Driver(build_driver(tmp_path_factory.mktemp("slim")))
+
+
+def differences(driver: Driver, group: str) -> list[str]:
+    """What is not as in eager, for all cases of a group."""
+    out = []
+    for overload, args, kwargs in GROUPS[group]():
+        mine = copy.deepcopy((args, kwargs))
+        theirs = copy.deepcopy((args, kwargs))
+        shown = f"{overload._schema.name}.{overload._schema.overload_name}{_described(args)} {kwargs}"
+        try:
+            want = _flat(overload(*theirs[0], **theirs[1]))
+        except Exception as error:  # what eager refuses, slim must refuse
+            want = error
+        try:
+            got = driver.call(overload, *mine[0], **mine[1])
+        except SlimError as error:
+            if not isinstance(want, Exception):
+                out.append(f"{shown} raises {error}")
+            continue
+        if isinstance(want, Exception):
+            out.append(f"{shown} does not raise {type(want).__name__}: {want}")
+            continue
+        pairs = [*zip(got, want, strict=True), *zip(_tensors(mine[0]), _tensors(theirs[0]), strict=True)]
+        out += [f"{shown}: {why}" for g, w in pairs if (why := _difference(g, w))]
+    return out
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_as_eager(driver: Driver, group: str) -> None:
+    found = differences(driver, group)
+    assert not found, "\n".join(found[:40])
+
+
+def _flat(result: Any) -> list[torch.Tensor]:
+    if isinstance(result, torch.Tensor):
+        return [result]
+    return [t for each in result for t in _flat(each)]
+
+
+def _tensors(tree: Any) -> list[torch.Tensor]:
+    if isinstance(tree, torch.Tensor):
+        return [tree]
+    return [t for each in tree for t in _tensors(each)] if isinstance(tree, list | tuple) else []
+
+
+def _described(args: Any) -> str:
+    return str(tuple(f"{a.dtype}{list(a.shape)}" if isinstance(a, torch.Tensor) else a for a in args))[:160]
+
+
+def _difference(got: torch.Tensor, want: torch.Tensor) -> str:
+    if got.dtype != want.dtype or got.shape != want.shape:
+        return f"{got.dtype} {list(got.shape)} instead of {want.dtype} {list(want.shape)}"
+    loose = {torch.bfloat16: (1e-2, 1e-2), torch.float16: (1e-3, 1e-3)}
+    rtol, atol = loose.get(want.dtype, (1e-4, 1e-5))
+    try:
+        torch.testing.assert_close(got, want, rtol=rtol, atol=atol, equal_nan=True)
+    except AssertionError as error:
+        return str(error).replace("\n", " ")[:200]
+    return ""
+
+
+def _results(driver: Driver, name: str, *args: Any, results: int = 1) -> list[torch.Tensor]:
+    """Calls a C function whose last arguments are results."""
+    made = [ctypes.c_void_p() for _ in range(results)]
+    driver.check(getattr(driver.lib, name)(*args, *map(ctypes.byref, made)))
+    return [driver.take(each) for each in made]
+
+
+def test_products_through_c(driver: Driver) -> None:
+    torch.manual_seed(0)
+    first, second, bias = torch.randn(5, 7), torch.randn(7, 4), torch.randn(4)
+    for a in views(first):
+        for b in views(second):
+            out = torch.full((5, 4), 9.0)
+            driver.check(driver.lib.aoti_torch_cpu_mm_out(driver.give(out), driver.give(a), driver.give(b)))
+            torch.testing.assert_close(out, torch.mm(a, b))
+            given = (driver.give(t) for t in (out, bias, a, b))
+            driver.check(driver.lib.aoti_torch_cpu_addmm_out(*given, ctypes.c_double(2), ctypes.c_double(3)))
+            torch.testing.assert_close(out, torch.addmm(bias, a, b, beta=2, alpha=3))
+
+
+@pytest.mark.parametrize("dtype", [*NUMBERS])
+def test_copies_convert(driver: Driver, dtype: torch.dtype) -> None:
+    source = torch.tensor([[0.0, 1.5, 2.0], [3.25, 100.0, 7.0]])
+    for given in (source.to(other) for other in NUMBERS):
+        for a in views(given):
+            out = torch.zeros(2, 3, dtype=dtype)
+            driver.check(driver.lib.aoti_torch_copy_(driver.give(out), driver.give(a), 0))
+            assert torch.equal(out, a.to(dtype))
+
+
+def test_sort_and_nonzero_through_c(driver: Driver) -> None:
+    torch.manual_seed(1)
+    for t in views(torch.randn(6, 5).relu()):
+        found = _results(driver, "aoti_torch_cpu_sort", driver.give(t), ctypes.c_int64(1), 1, results=2)
+        want = t.sort(1, descending=True, stable=True)
+        assert torch.equal(found[0], want[0]) and torch.equal(found[1], want[1])
+        (places,) = _results(driver, "aoti_torch_cpu_nonzero", driver.give(t))
+        assert torch.equal(places, t.nonzero()) and places.stride() == t.nonzero().stride()
+
+
+def test_errors_are_codes(driver: Driver) -> None:
+    with pytest.raises(SlimError, match="mat1 and mat2 shapes cannot be multiplied"):
+        driver.check(driver.lib.aoti_torch_cpu_mm_out(*(driver.give(torch.zeros(2, 3)) for _ in range(3))))
+    with pytest.raises(SlimError, match="selected index k out of range"):
+        k, dim = ctypes.c_int64(9), ctypes.c_int64(0)
+        _results(driver, "aoti_torch_cpu_topk", driver.give(torch.zeros(3)), k, dim, 1, 1, results=2)
+    with pytest.raises(SlimError, match="negative dimension"):
+        extents = (ctypes.c_int64 * 1)(-1)
+        _results(driver, "aoti_torch_empty_strided", ctypes.c_int64(1), extents, extents, 6, 0, -1)
