@@ -332,6 +332,7 @@ def layers() -> Iterator[Case]:
         yield aten.max_pool2d.default, (image, [3, 2], [2], [1, 0], [1], True), {}
         yield aten.avg_pool2d.default, (image, [2], [2], [1], False, False), {}
         yield aten.adaptive_avg_pool2d.default, (image, [2, 3]), {}
+        yield aten.adaptive_max_pool2d.default, (image, [2, 3]), {}
         yield aten.upsample_nearest2d.default, (image, [9, 5]), {}
         yield aten.upsample_bilinear2d.default, (image, [9, 5], False), {}
         yield aten.upsample_bilinear2d.default, (image, [9, 5], True), {}

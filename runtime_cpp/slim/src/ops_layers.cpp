@@ -238,6 +238,31 @@ Tensor adaptive_avg_pool2d(const Tensor& self, Ints output_size) {
     return static_cast<T>(sum / static_cast<double>((bottom - top) * (right - left)));
   });
 }
+std::tuple<Tensor, Tensor> adaptive_max_pool2d(const Tensor& self, Ints output_size) {
+  const auto out = two(output_size, {1, 1});
+  const int64_t height = torch2cpp::size(self, -2), width = torch2cpp::size(self, -1);
+  if (height == 0 || width == 0) {
+    raise_runtime_error("adaptive_max_pool2d: the input has no elements to take the largest of");
+  }
+  std::vector<int64_t> places;
+  const Tensor values = pooled(self, out[0], out[1], [&]<class T>(const T* plane, int64_t y, int64_t x) {
+    const int64_t top = y * height / out[0], bottom = ((y + 1) * height + out[0] - 1) / out[0];
+    const int64_t left = x * width / out[1], right = ((x + 1) * width + out[1] - 1) / out[1];
+    int64_t best = top * width + left;
+    for (int64_t i = top; i < bottom; ++i) {
+      for (int64_t j = left; j < right; ++j) {
+        const T value = plane[i * width + j];
+        // As eager: the last of several NaNs, the first of several equal ones.
+        best = value != value || value > plane[best] ? i * width + j : best;
+      }
+    }
+    places.push_back(best);
+    return plane[best];
+  });
+  const Tensor indices = slim::empty(impl(values).sizes(), ScalarType::Long);
+  std::copy(places.begin(), places.end(), slim::data<int64_t>(indices));
+  return {values, indices};
+}
 Tensor upsample_nearest2d(const Tensor& self, Ints output_size, std::optional<double> scales_h,
                           std::optional<double> scales_w) {
   const int64_t height = torch2cpp::size(self, -2), width = torch2cpp::size(self, -1);

@@ -343,6 +343,7 @@ Tensor avg_pool1d(const Tensor& self, Ints kernel_size, Ints stride, Ints paddin
                   bool count_include_pad);
 Tensor adaptive_avg_pool1d(const Tensor& self, Ints output_size);
 Tensor adaptive_avg_pool2d(const Tensor& self, Ints output_size);
+std::tuple<Tensor, Tensor> adaptive_max_pool2d(const Tensor& self, Ints output_size);
 Tensor upsample_nearest2d(const Tensor& self, Ints output_size, std::optional<double> scales_h,
                           std::optional<double> scales_w);
 Tensor upsample_bilinear2d(const Tensor& self, Ints output_size, bool align_corners, std::optional<double> scales_h,
