@@ -113,7 +113,7 @@ def test_sort_and_nonzero_through_c(driver: Driver) -> None:
     torch.manual_seed(1)
     for t in views(torch.randn(6, 5).relu()):
         found = _results(driver, "aoti_torch_cpu_sort", driver.give(t), ctypes.c_int64(1), 1, results=2)
-        want = t.sort(1, descending=True, stable=True)
+        want = torch.sort(t, dim=1, descending=True, stable=True)
         assert torch.equal(found[0], want[0]) and torch.equal(found[1], want[1])
         (places,) = _results(driver, "aoti_torch_cpu_nonzero", driver.give(t))
         assert torch.equal(places, t.nonzero()) and places.stride() == t.nonzero().stride()
