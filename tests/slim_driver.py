@@ -10,23 +10,15 @@ from typing import Any
 
 import torch
 
+from torch2cpp.backends.sample_file import DTYPE_CODES
 from torch2cpp.backends.slim.operators import function_name, operators
 from torch2cpp.emit.environment import shipped
 from torch2cpp.toolchain.tools import compiler
 
-#: Numbers of dtypes in the C ABI.
-NUMBERS = {
-    torch.uint8: 0,
-    torch.int8: 1,
-    torch.int16: 2,
-    torch.int32: 3,
-    torch.int64: 4,
-    torch.float16: 5,
-    torch.float32: 6,
-    torch.float64: 7,
-    torch.bool: 11,
-    torch.bfloat16: 15,
-}
+_INTS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
+_FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+#: Numbers in the C ABI of the dtypes that slim computes in.
+NUMBERS = {dtype: DTYPE_CODES[dtype] for dtype in (*_INTS, *_FLOATS, torch.bool)}
 _OF_NUMBER = {number: dtype for dtype, number in NUMBERS.items()}
 _MOST_RESULTS = 64
 

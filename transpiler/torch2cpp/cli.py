@@ -234,9 +234,9 @@ def explain(
     from torch2cpp.pipeline import analyse
 
     with _reporting(False):
-        model_file = load_model_file(file)
-        options = _with_file(Options(dump_dir=dump_dir, passes=choose_passes(passes)), model_file, entry)
-        print(explain_program(analyse(model_file.make_model(), model_file.make_inputs(), options)))
+        chosen = Options(dump_dir=dump_dir, passes=choose_passes(passes))
+        _, options, model, inputs = _made(file, chosen, entry)
+        print(explain_program(analyse(model, inputs, options)))
 
 
 def _project(file: str, options: Options, entry: str | None, quiet: bool) -> tuple[Any, ModelFile]:
@@ -246,9 +246,7 @@ def _project(file: str, options: Options, entry: str | None, quiet: bool) -> tup
     from torch2cpp.pipeline import transpile
     from torch2cpp.project import Project
 
-    model_file = load_model_file(file)
-    options = _with_file(options, model_file, entry)
-    model, inputs = model_file.make_model(), model_file.make_inputs()
+    model_file, options, model, inputs = _made(file, options, entry)
     pristine = copy.deepcopy(model)
     with _progress(quiet) as step:
         transpiled = transpile(model, inputs, options, lambda stage: step(stage, ""))
@@ -259,9 +257,7 @@ def _transpiled(file: str, options: Options, entry: str | None, again: bool) -> 
     """Writes the project unless it is there already; gives its name."""
     from torch2cpp.up_to_date import fingerprint, is_up_to_date, name_of
 
-    model_file = load_model_file(file)
-    options = _with_file(options, model_file, entry)
-    model, inputs = model_file.make_model(), model_file.make_inputs()
+    _, options, model, inputs = _made(file, options, entry)
     mark = fingerprint(model, inputs, options)
     if not again and is_up_to_date(options.out, mark):
         _err.print("nothing has changed: not transpiled again")
@@ -272,6 +268,12 @@ def _transpiled(file: str, options: Options, entry: str | None, again: bool) -> 
     with _progress(False) as step:
         options = replace(options, fingerprint=mark or "")
         return transpile(model, inputs, options, lambda stage: step(stage, "")).view.namespace
+
+
+def _made(file: str, options: Options, entry: str | None) -> tuple[ModelFile, Options, Any, Any]:
+    """The model file, the options with what it says, its model and its inputs."""
+    model_file = load_model_file(file)
+    return model_file, _with_file(options, model_file, entry), model_file.make_model(), model_file.make_inputs()
 
 
 def _with_file(options: Options, file: ModelFile, entry: str | None) -> Options:

@@ -128,13 +128,12 @@ def _scripted(project: Project, entry: str, args: Sequence[Any], folder: Path) -
 
 def _run(command: Sequence[str]) -> Startup:
     """Raises CannotRun where the program fails."""
-    variables = environment() | {"OMP_NUM_THREADS": str(torch.get_num_threads())}
     with tempfile.NamedTemporaryFile("r") as found:
         done = subprocess.run(
             [measurer(), found.name, *command],
             capture_output=True,
             text=True,
-            env=variables,
+            env=environment(),
             timeout=LIMIT,
             check=False,
         )
