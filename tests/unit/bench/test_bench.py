@@ -148,6 +148,15 @@ def test_pieces_run_by_onnx_runtime(tmp_path: Path) -> None:
     assert all(pieces.timed(n) > 0 for n in range(3))
 
 
+def test_pieces_of_one_image_have_a_graph_too(tmp_path: Path) -> None:
+    """The exporter takes a size of 1 for a constant: it is shown a larger one."""
+    calls = [("forward", (torch.full((1, 4), value),)) for value in (-1.0, 1.0, 3.0)]
+    program = analyse(Gate().eval(), [args for _, args in calls] + [(torch.ones(2, 4),)], Options())
+    pieces = Pieces(program, calls, False, tmp_path, threads=1)
+    assert pieces.refused == {}
+    assert all(pieces.timed(n) > 0 for n in range(3))
+
+
 def test_a_model_without_pieces_cannot_run_that_way(tmp_path: Path) -> None:
     class Host(nn.Module):
         def forward(self, n: int) -> int:

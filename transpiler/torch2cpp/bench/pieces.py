@@ -21,7 +21,7 @@ from torch2cpp.hostir.interpret import Interpreter
 from torch2cpp.hostir.program import Program, Region
 from torch2cpp.hostir.pyerror import PyError
 from torch2cpp.regions.run_eager import run_region
-from torch2cpp.regions.samples import Sample, clone
+from torch2cpp.regions.samples import Sample, clone, make_samples
 from torch2cpp.regions.share import share
 
 
@@ -64,6 +64,10 @@ class Pieces:
             for region, args in each:
                 used[region.name] = region
                 samples.setdefault(sharing.instances[region.name][0].name, []).append(args)
+        for distinct in (d for d in sharing.distinct if d.name in samples):
+            # Those recorded come first; the others are for sizes of 1, which the exporter would take for constants.
+            made = make_samples(distinct.region, self._program.weights, samples[distinct.name])
+            samples[distinct.name] = made or samples[distinct.name]
         context = Context(self._program.name, Target(), samples, self._program.weights, self._cache)
         out: dict[str, Callable[[Sample], Any]] = {}
         for name, region in used.items():
