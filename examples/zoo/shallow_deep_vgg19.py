@@ -27,10 +27,10 @@ class VGG(ShallowDeepNet):
         self.initialize_weights()
 
     def initialize_weights(self):
+        # Sixteen layers of independent normal weights would magnify rounding, which training does not leave so.
         for m in self.modules():
             if isinstance(m, nn.Conv2d):
-                n = m.kernel_size[0] * m.kernel_size[1] * m.out_channels
-                m.weight.data.normal_(0, (2.0 / n) ** 0.5)
+                nn.init.orthogonal_(m.weight.data)
                 if m.bias is not None:
                     m.bias.data.zero_()
 

@@ -9,13 +9,13 @@ import libcst as cst
 import torch
 
 from torch2cpp.binding import operators
-from torch2cpp.binding.aten import call_aten
+from torch2cpp.binding.aten import NoOverload, call_aten
 from torch2cpp.binding.attributes import delete_attribute, get_attribute, set_attribute
 from torch2cpp.binding.choices import distribute
 from torch2cpp.binding.container_operators import inplace_binary
 from torch2cpp.binding.context import Context, Terminated
 from torch2cpp.binding.control import branch
-from torch2cpp.binding.convert import resolve
+from torch2cpp.binding.convert import NoType, resolve
 from torch2cpp.binding.expressions import condition, evaluate, make_function, subscript_index
 from torch2cpp.binding.item_writes import delete_item, set_item
 from torch2cpp.binding.items import get_item
@@ -56,11 +56,21 @@ def run(cx: Context, node: cst.CSTNode) -> None:
             cx.refuse(
                 "T2C210", f"{type(node).__name__} statements are not supported", "move it out of the deployed code"
             )
-        handler(cx, node)
+        _handle(cx, handler, node)
     except Refused as refused:
         _go_on(cx, node, refused)
     finally:
         cx.span = saved
+
+
+def _handle(cx: Context, handler: Handler, node: cst.CSTNode) -> None:
+    """What no expression of the statement could make sense of is refused at its line."""
+    try:
+        handler(cx, node)
+    except NoOverload as error:
+        cx.refuse("T2C151", f"no operator fits {error}", "check the arguments' types")
+    except NoType as error:
+        cx.refuse("T2C113", f"{error} would have to exist at run time", "keep modules and functions static")
 
 
 def _go_on(cx: Context, node: cst.CSTNode, refused: Refused) -> None:

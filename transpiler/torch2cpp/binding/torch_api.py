@@ -14,6 +14,7 @@ from torch2cpp.binding.aten import NoOverload, call_aten, elements, has_op, scal
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.convert import describe, resolve
 from torch2cpp.binding.make_tensor import tensor_from_data
+from torch2cpp.binding.module_walks import module_walks
 from torch2cpp.binding.values import NONE, AbsVal, Array, Rt, Static, Tensor, Tup
 
 Handler = Callable[[Context, list[AbsVal], dict[str, AbsVal]], AbsVal]
@@ -395,7 +396,7 @@ def _table() -> dict[Any, Handler]:
     for name in ("max_pool1d", "max_pool2d", "max_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d",
                  "adaptive_max_pool3d"):  # fmt: skip
         table[getattr(F, name)] = _boolean_dispatch(name)
-    return table
+    return table | module_walks()
 
 
 _TABLE = _table()

@@ -7,6 +7,7 @@ from torch2cpp.binding.aten import elements
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.convert import resolve
 from torch2cpp.binding.iteration import Items, items_of, to_run_time_list
+from torch2cpp.binding.optional import held_or_raise
 from torch2cpp.binding.values import (
     NONE,
     AbsVal,
@@ -27,7 +28,10 @@ def unpack(cx: Context, v: AbsVal, count: int, star: int | None) -> list[AbsVal]
     o = resolve(cx, v)
     elems = elements(cx, v)
     if elems is None:
-        if isinstance(o, Rt) and isinstance(o.type, ListType | OptionalType):
+        if isinstance(o, Rt) and isinstance(o.type, OptionalType):
+            held = held_or_raise(cx, o, TypeError, "cannot unpack non-iterable NoneType object")
+            return unpack(cx, held, count, star)
+        if isinstance(o, Rt) and isinstance(o.type, ListType):
             return _unpack_run_time(cx, v, count, star)
         items = items_of(cx, v)
         if not isinstance(items.count, Static):
