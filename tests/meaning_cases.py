@@ -19,7 +19,7 @@ from torch import nn
 
 FOLDER = Path(__file__).parent / "meaning"
 HEADER = """\
-import copy, math, os, random, time
+import copy, functools, math, os, random, time
 from collections import *
 from dataclasses import dataclass, field, replace
 from enum import Enum

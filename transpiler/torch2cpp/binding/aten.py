@@ -13,6 +13,7 @@ import torch
 
 from torch2cpp.binding.context import Context, Restart, tensor_type
 from torch2cpp.binding.convert import describe, from_operand, resolve
+from torch2cpp.binding.identity import note_new
 from torch2cpp.binding.meta import OpFails, evaluate
 from torch2cpp.binding.shadow import item_hints, shadow_of
 from torch2cpp.binding.special_shapes import special_result
@@ -355,6 +356,7 @@ def _results(
         values.append(v)
         abstract.append(a)
     cx.emit(TensorOp(tuple(values), op, plain_args, plain_kwargs, cx.span))
+    note_new(cx, op, values)
     if len(returns) == 1:
         return abstract[0]
     names = tuple(r.name for r in returns) if all(r.name for r in returns) else ()

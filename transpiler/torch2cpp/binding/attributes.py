@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import functools
 import inspect
 import types
 from collections import Counter, OrderedDict, defaultdict, deque
@@ -10,7 +11,7 @@ from typing import Any
 
 import torch
 
-from torch2cpp.binding import field_loads, model_state, named_tuples, operators
+from torch2cpp.binding import cached_properties, field_loads, model_state, named_tuples, operators
 from torch2cpp.binding.calls import call, find_method
 from torch2cpp.binding.choices import distribute, distributes, option_value
 from torch2cpp.binding.context import Context
@@ -171,6 +172,9 @@ def _static_attribute(cx: Context, obj: AbsVal, value: Any, name: str) -> AbsVal
     elif isinstance(value, tuple) and hasattr(value, "_fields") and name in ("_replace", "_asdict", "_make"):
         return find_attribute(cx, Tup(tuple(map(Static, value)), type(value), value._fields), name)
     state = model_state.load_attribute(cx, value, name)
+    cached = cached_properties.cached_property(type(value), name)
+    if cached is not None and name not in value.__dict__ and _is_user(type(value)):
+        return cached_properties.read(cx, obj, cached, state, set_attribute)
     if state is not None:
         return state
     if not isinstance(value, type | types.ModuleType):
@@ -196,6 +200,9 @@ def _class_member(cx: Context, obj: AbsVal, cls: type, name: str) -> AbsVal:
             raise Missing(f"'{cls.__name__}' object has no attribute '{name}'")
         case property():
             return call(cx, Static(member.fget), [obj], {})
+        case functools.cached_property():
+            cx.refuse("T2C180", f"{cls.__name__}.{name} is a cached property of an object that is kept at run time",
+                      "compute it in __init__, or use a plain property")  # fmt: skip
         case staticmethod():
             return Static(member.__func__)
         case classmethod():
@@ -211,8 +218,13 @@ def _class_member(cx: Context, obj: AbsVal, cls: type, name: str) -> AbsVal:
 def _instance_attribute(cx: Context, obj: AbsVal, o: InstanceObj, name: str) -> AbsVal:
     if name == "__class__":
         return Static(o.cls)
-    if name in o.fields and not isinstance(o.fields[name], Unbound):
-        return o.fields[name]
+    have = o.fields.get(name)
+    have = None if isinstance(have, Unbound) else have
+    cached = cached_properties.cached_property(o.cls, name)
+    if cached is not None:
+        return cached_properties.read(cx, obj, cached, have, set_attribute)
+    if have is not None:
+        return have
     return _class_member(cx, obj, o.cls, name)
 
 

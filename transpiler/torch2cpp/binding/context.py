@@ -194,6 +194,8 @@ class Context:
         self.write_logs: list[set[tuple[Any, str | None]]] = []
         #: Condition value -> the optional it tests for None.
         self.none_tests: dict[int, Any] = {}
+        #: Values that are tensor objects of their own (identity.py).
+        self.new_tensors: set[int] = set()
         #: Condition value -> optionals that hold something when it is true, when it is false.
         self.knows: dict[int, tuple[tuple[Any, ...], tuple[Any, ...]]] = {}
         #: Kind of a defaultdict's type -> its factory.

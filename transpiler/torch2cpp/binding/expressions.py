@@ -13,8 +13,10 @@ from torch2cpp.binding.choices import distributes
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.control import branch
 from torch2cpp.binding.convert import describe, resolve
+from torch2cpp.binding.identity import are_two_objects
 from torch2cpp.binding.optional import is_none, narrow, refinements
 from torch2cpp.binding.values import (
+    WORLDS,
     AbsVal,
     Func,
     Host,
@@ -26,6 +28,7 @@ from torch2cpp.binding.values import (
     Tup,
 )
 from torch2cpp.binding.variables import assign, lookup, set_name, use
+from torch2cpp.hostir.types import BOOL
 
 Handler = Callable[[Context, Any], AbsVal]
 _HANDLERS: dict[type, Handler] = {}
@@ -195,10 +198,12 @@ def _boolean(cx: Context, node: cst.BooleanOperation) -> AbsVal:
         return evaluate(cx, node.right)
 
     right_knows: list[tuple[list[Rt], list[Rt]]] = []
+    right_hints: list[tuple[bool, ...] | None] = []
     since = cx.next_id()
 
     def go_on_and_note() -> AbsVal:
         v = go_on()
+        right_hints.append(_truth_hints(v))
         if isinstance(v, Host):
             right_knows.append(refinements(cx, v))
         return v
@@ -209,7 +214,22 @@ def _boolean(cx: Context, node: cst.BooleanOperation) -> AbsVal:
         # Optionals that the right side made itself are out of reach afterwards.
         rt, rf = ([o for o in side if o.operand.id < since] for side in right_knows[0])
         cx.knows[out.operand.id] = ((*true, *rt), ()) if is_and else ((), (*false, *rf))
+    left_hints = _truth_hints(cond)
+    if isinstance(out, Host) and out.type == BOOL and right_hints and left_hints:
+        if all(h != is_and for h in left_hints):
+            operators.note_hints(cx, out, left_hints)
+        elif right_hints[0] is not None:
+            both = zip(left_hints, right_hints[0])
+            operators.note_hints(cx, out, tuple(x and y if is_and else x or y for x, y in both))
     return out
+
+
+def _truth_hints(v: AbsVal) -> tuple[bool, ...] | None:
+    """Whether the value is true in each of the sample worlds, where that is known."""
+    if isinstance(v, Host):
+        return tuple(bool(h) for h in v.hints) if v.hints else None
+    known = isinstance(v, Static) and (v.value is None or isinstance(v.value, bool | int | float | str))
+    return (bool(v.value),) * WORLDS if known else None
 
 
 def _as_bool_if_bool(left: AbsVal, is_and: bool) -> AbsVal:
@@ -272,6 +292,8 @@ def identical(cx: Context, a: AbsVal, b: AbsVal) -> AbsVal:
     if isinstance(a, Tensor) and isinstance(b, Tensor):
         if a.operand == b.operand:
             return Static(True)
+        if are_two_objects(cx, a, b):
+            return Static(False)
         return cx.scalar("tensor.is_same", a.operand, b.operand)
     if (
         (isinstance(a, Host) and isinstance(b, Host))

@@ -265,7 +265,9 @@ def _combine(
             return [merge((*path, i), x) for i, x in enumerate(node)]
         if not isinstance(node, _TensorLeaf):
             return node
-        others = {w: _follow(tree, path) for w, tree in outs.items()}
+        # Some operators give something else for nothing at all, such as a result without dimensions.
+        every = {w: _follow(tree, path) for w, tree in outs.items()}
+        others = {w: x for w, x in every.items() if isinstance(x, _TensorLeaf) and len(x.shape) == len(node.shape)}
         dims: list[Dim] = []
         for i in range(len(node.shape)):
             sizes = {w: leaf.shape[i] for w, leaf in others.items()}

@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 
+from torch2cpp.binding.cached_properties import cached_property
 from torch2cpp.binding.context import Context, Restart
 from torch2cpp.binding.convert import NoType, describe, from_operand, static_type, to_operand
 from torch2cpp.binding.dict_kinds import factory_in_model, kind_of
@@ -44,6 +45,8 @@ def _key(obj: Any, name: str) -> tuple[str, str]:
 
 
 def _initial(obj: Any, name: str) -> Any:
+    if name not in getattr(obj, "__dict__", {}) and cached_property(type(obj), name) is not None:
+        return ABSENT
     try:
         return getattr(obj, name)
     except AttributeError:

@@ -115,7 +115,7 @@ def _refuse_changing(cx: Context, module: nn.Module, names: Any) -> None:
         if (str(id(module)), name) in cx.facts.state:
             cx.refuse(
                 "T2C113",
-                f"{type(module).__name__}.{name} is a module that changes in the call, and the model's modules are listed",
+                f"{type(module).__name__}.{name} changes in the call, and the modules are listed",
                 "keep the model's modules the same, and choose among them with if or an index",
             )
 

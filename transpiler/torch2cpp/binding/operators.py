@@ -201,7 +201,8 @@ def with_hints(cx: Context, host: Host, python: Callable[..., Any], *vals: AbsVa
     return host
 
 
-def _hinted(cx: Context, out: Host, hints: tuple[bool, ...]) -> None:
+def note_hints(cx: Context, out: Host, hints: tuple[bool, ...]) -> None:
+    """Remembers what a condition is in each of the sample worlds: the way taken there has the better sizes."""
     out.hints = hints
     cx.bool_hints[out.operand.id] = hints[0]
 
@@ -285,7 +286,7 @@ def compare(cx: Context, sign: str, a: AbsVal, b: AbsVal) -> AbsVal:
         out = cx.scalar(host, scalar_operand(cx, a), scalar_operand(cx, b))
         xs, ys = hints_of(a), hints_of(b)
         if xs and ys:
-            _hinted(cx, out, tuple(bool(python(x, y)) for x, y in zip(xs, ys)))
+            note_hints(cx, out, tuple(bool(python(x, y)) for x, y in zip(xs, ys)))
         return out
     from torch2cpp.binding.container_operators import container_compare
 
@@ -423,7 +424,7 @@ def logical_not(cx: Context, v: AbsVal) -> AbsVal:
         return Static(not c.value)
     out = cx.scalar("not", c.operand)
     if c.hints:
-        _hinted(cx, out, tuple(not h for h in c.hints))
+        note_hints(cx, out, tuple(not h for h in c.hints))
     return out
 
 
@@ -441,7 +442,7 @@ def truth(cx: Context, v: AbsVal) -> Static | Host:
                 return cx.scalar("gt", cx.host("str.len", obj.operand), 0)
             out = cx.scalar("ne", obj.operand, 0 if obj.type == INT else 0.0)
             if obj.hints:
-                _hinted(cx, out, tuple(bool(h) for h in obj.hints))
+                note_hints(cx, out, tuple(bool(h) for h in obj.hints))
             return out
         case Tup():
             return Static(bool(obj.elems))

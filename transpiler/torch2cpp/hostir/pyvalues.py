@@ -167,7 +167,8 @@ def _tensor(value: Any, type_: TensorType, where: str) -> torch.Tensor:
     for i, (size, want) in enumerate(zip(value.shape, type_.dims, strict=True)):
         if want is not None and size != want:
             raise ValueError(f"{where}: expected size {want} in dimension {i} of {type_}, got {describe(value)}")
-    return value.detach()
+    # The same object, where that can be: `x is y` may be asked.
+    return value.detach() if value.requires_grad else value
 
 
 def _member(value: Any, type_: UnionType, where: str, structs: Structs, memo: dict[int, Any]) -> Any:
