@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import numbers
+
 import torch
 
 from torch2cpp.binding import operators, struct_dicts
+from torch2cpp.binding.aten import call_aten
 from torch2cpp.binding.choices import distributes
 from torch2cpp.binding.containers import element_type, fresh_rt, new_list
 from torch2cpp.binding.context import Context
@@ -15,7 +18,7 @@ from torch2cpp.binding.items import _tuple
 from torch2cpp.binding.keys import key_operand
 from torch2cpp.binding.own_equality import searched
 from torch2cpp.binding.unlike import common_type
-from torch2cpp.binding.values import AbsVal, DictObj, Host, Iter, ListObj, Rt, Static, Tup
+from torch2cpp.binding.values import AbsVal, DictObj, Host, Iter, ListObj, Rt, Static, Tensor, Tup
 from torch2cpp.hostir.types import BOOL, INT, NEVER, STR, DictType, ListType, SetType, StructType, Type
 
 
@@ -29,6 +32,9 @@ def contains(cx: Context, obj: AbsVal, item: AbsVal) -> AbsVal:
     o = resolve(cx, o)
     if isinstance(o, Static) and isinstance(item, Static) and not isinstance(o.value, torch.Tensor):
         return operators.static_call(cx, lambda x, y: y in x, o.value, item.value)
+    t = operators.tensor_of(cx, o)
+    if t is not None:
+        return _tensor_contains(cx, t, item)
     found = searched(cx, o, "contains", item)
     if found is not None:
         return found
@@ -62,6 +68,17 @@ def contains(cx: Context, obj: AbsVal, item: AbsVal) -> AbsVal:
     if out is not None:
         return operators.truth(cx, out)
     cx.refuse("T2C163", f"membership in {describe(cx, obj)}", "use a list, tuple, dict, set or string")
+
+
+def _tensor_contains(cx: Context, t: Tensor, item: AbsVal) -> AbsVal:
+    """`item in tensor`: `bool((item == tensor).any())`, for numbers and tensors."""
+    if isinstance(item, Static) and not isinstance(item.value, torch.Tensor | numbers.Number):
+        text = f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(item.value)}."
+        cx.raise_(RuntimeError, text)
+    if not isinstance(item, Static | Tensor) and not (isinstance(item, Host) and item.type != STR):
+        cx.refuse("T2C163", f"{describe(cx, item)} is looked for in a tensor", "look for a number or a tensor")
+    same = operators.compare(cx, "==", item, t)
+    return operators.truth(cx, call_aten(cx, "any", [same]))
 
 
 def any_equal(cx: Context, elems: list[AbsVal], item: AbsVal) -> AbsVal:

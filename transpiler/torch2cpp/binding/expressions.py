@@ -435,18 +435,30 @@ def _call(cx: Context, node: cst.Call) -> AbsVal:
                 items = [StarRest(v)]
             args += items
         elif arg.star == "**":
-            obj = resolve(cx, v)
-            if isinstance(obj, Static) and isinstance(obj.value, dict):
-                kwargs |= {k: Static(x) for k, x in obj.value.items()}
-            elif hasattr(obj, "items") and isinstance(obj.items, dict):
-                kwargs |= obj.items
-            else:
-                cx.refuse("T2C203", f"** of {describe(cx, v)}", "pass the arguments by name")
+            more = _named_by_dict(cx, v)
+            twice = next((k for k in more if k in kwargs), None)
+            if twice is not None:
+                cx.refuse("T2C203", f"the argument {twice!r} is given by name and by **", "give it once")
+            kwargs |= more
         elif arg.keyword is not None:
             kwargs[arg.keyword.value] = v
         else:
             args.append(v)
     return use(cx, call(cx, callee, args, kwargs))
+
+
+def _named_by_dict(cx: Context, v: AbsVal) -> dict[str, AbsVal]:
+    """The arguments of `f(**v)`."""
+    from torch2cpp.binding import struct_dicts
+
+    obj = resolve(cx, v)
+    if isinstance(obj, Static) and isinstance(obj.value, dict):
+        return {k: Static(x) for k, x in obj.value.items()}
+    if hasattr(obj, "items") and isinstance(obj.items, dict):
+        return dict(obj.items)
+    if isinstance(obj, Rt) and struct_dicts.is_dict(cx, obj):
+        return {k: struct_dicts.get_item(cx, obj, Static(k)) for k in struct_dicts.keys(cx, obj)}
+    cx.refuse("T2C203", f"** of {describe(cx, v)}", "pass the arguments by name")
 
 
 @handles(cst.ListComp, cst.SetComp, cst.GeneratorExp, cst.DictComp)
