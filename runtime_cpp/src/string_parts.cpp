@@ -136,16 +136,4 @@ std::string str_rjust(std::string_view text, int64_t width, std::string_view fil
   return padded(text, std::max<int64_t>(width - str_len(text), 0), 0, fill);
 }
 
-std::string str_swapcase(std::string_view text) {
-  if (!is_ascii(text)) {
-    raise_not_implemented("str.swapcase() of text outside ASCII");
-  }
-  std::string out(text);
-  for (char& c : out) {
-    const bool is_letter = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
-    c = is_letter ? static_cast<char>(c ^ 0x20) : c;
-  }
-  return out;
-}
-
 }  // namespace torch2cpp

@@ -8,18 +8,6 @@
 namespace torch2cpp {
 namespace {
 
-bool upper_ascii(char c) { return c >= 'A' && c <= 'Z'; }
-bool lower_ascii(char c) { return c >= 'a' && c <= 'z'; }
-char to_upper(char c) { return lower_ascii(c) ? static_cast<char>(c - 'a' + 'A') : c; }
-char to_lower(char c) { return upper_ascii(c) ? static_cast<char>(c - 'A' + 'a') : c; }
-
-std::string ascii_only(std::string_view text, const char* what) {
-  if (!is_ascii(text)) {
-    raise_not_implemented(std::string("str.") + what + "() of text outside ASCII");
-  }
-  return std::string(text);
-}
-
 std::string stripped(std::string_view text, const std::optional<std::string>& points, bool left, bool right) {
   const std::u32string all = decode_utf8(text);
   const std::u32string set = decode_utf8(points.value_or(""));
@@ -190,36 +178,6 @@ std::string str_lstrip(std::string_view text, const std::optional<std::string>& 
 }
 std::string str_rstrip(std::string_view text, const std::optional<std::string>& points) {
   return stripped(text, points, false, true);
-}
-
-std::string str_upper(std::string_view text) {
-  std::string out = ascii_only(text, "upper");
-  std::transform(out.begin(), out.end(), out.begin(), to_upper);
-  return out;
-}
-
-std::string str_lower(std::string_view text) {
-  std::string out = ascii_only(text, "lower");
-  std::transform(out.begin(), out.end(), out.begin(), to_lower);
-  return out;
-}
-
-std::string str_title(std::string_view text) {
-  std::string out = ascii_only(text, "title");
-  bool inside = false;
-  for (char& c : out) {
-    c = inside ? to_lower(c) : to_upper(c);
-    inside = upper_ascii(c) || lower_ascii(c);
-  }
-  return out;
-}
-
-std::string str_capitalize(std::string_view text) {
-  std::string out = str_lower(ascii_only(text, "capitalize"));
-  if (!out.empty()) {
-    out[0] = to_upper(out[0]);
-  }
-  return out;
 }
 
 bool str_isdigit(std::string_view text) { return all_are(text, is_digit); }

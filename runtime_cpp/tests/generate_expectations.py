@@ -226,9 +226,23 @@ def string_rows() -> Iterator[Row]:
     yield from rows("str.split", str.split, itertools.product(texts, [None, ",", "b"], [-1, 0, 1, 2]))
     yield from rows("str.replace", str.replace, itertools.product(texts, ["", "a", ",", "bc"], ["", "xy", "\u00e9"]))
     yield from rows("str.replace", str.replace, itertools.product(texts, ["", "a"], ["xy"], [-1, 0, 1, 2]))
-    ascii_texts = [s for s in [*texts, "MiXed case they're"] if s.isascii()]
-    for name in ("upper", "lower", "title", "capitalize"):
-        yield from rows(f"str.{name}", getattr(str, name), [(s,) for s in ascii_texts])
+    # Sigma by its place, letters that become several, that differ as titles, that are cased and looked past at once.
+    cases = (
+        "MiXed case they're",
+        "\u03a3\u03a3 A\u03a3. \u03a3a",
+        "A\u0301\u03a3\u0301 x\u03a3\u0301y",
+        "1\u03a3\u02b0\u03a3",
+        "\u00dfa \ufb03x \u0130I\u0131i",
+        "\u01c4\u01c5\u01c6 \u1fb3\u1f80",
+        "\U00010400\U00010428 \u02b0A \u2160\u2170",
+    )
+    every = [chr(n) for n in range(0x110000) if not 0xD800 <= n < 0xE000]
+    changing = "".join(c for c in every if not c == c.lower() == c.upper() == c.title())
+    for name in ("upper", "lower", "title", "capitalize", "swapcase"):
+        method = getattr(str, name)
+        yield from rows(f"str.{name}", method, [(s,) for s in [*texts, *kinds, *cases]])
+        # All that change, apart from each other, and some that do not.
+        yield from rows(f"str.{name}", method, [(" ".join(changing),), ("".join(every[::997]),)])
     yield from rows("str.ord", ord, [(s,) for s in texts if len(s) < 3])
     yield from rows("str.chr", chr, [(n,) for n in (0, 65, 233, 0x20AC, 0x1F600, 0x10FFFF, 0x110000, -1)])
     points = sorted(rng.sample([n for n in range(0x30000) if not 0xD800 <= n < 0xE000], 600)) + list(range(0x250))

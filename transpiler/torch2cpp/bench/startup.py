@@ -102,13 +102,13 @@ def _eager(model: Any, entry: str, args: Sequence[Any], folder: Path) -> list[st
     path = getattr(module, "__file__", None)
     if path is None:
         raise CannotRun("its source file is not known")
-    known = made.__module__.partition(".")[0] in ("torch", "transformers")
+    installed = "site-packages" in Path(path).parts
     pickled = folder / "eager.pt"
     try:
         torch.save((model, tuple(args)), pickled)
     except Exception as error:  # whatever a model's own pickling raises
         raise CannotRun(f"it cannot be pickled: {one_line(error)}") from error
-    name = "-" if known else made.__module__
+    name = "-" if installed else made.__module__
     return [sys.executable, "-c", _EAGER, path, name, str(pickled), entry]
 
 
