@@ -116,10 +116,7 @@ def _call_library(cx: Context, value: Any, args: list[AbsVal], kwargs: dict[str,
         if "as a whole" in first.message:
             raise
         message = f"{first.message}; {name} cannot be taken as a whole either: {why_not}"
-        remedy = first.remedy
-        if getattr(value, "__module__", "").startswith("torch.distributions."):
-            remedy = "pass validate_args=False: the message of a failed check would hold a tensor's values"
-        raise Refused([dataclasses.replace(first, message=message, remedy=remedy), *rest]) from refused
+        raise Refused([dataclasses.replace(first, message=message), *rest]) from refused
 
 
 def _call_object(cx: Context, value: Any, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:

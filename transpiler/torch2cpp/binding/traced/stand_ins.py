@@ -7,6 +7,7 @@ from typing import Any, NoReturn, Protocol
 
 import torch
 
+from torch2cpp.binding.traced.error_texts import PLACEHOLDER, is_for_a_message
 from torch2cpp.binding.values import Host, Tensor
 
 
@@ -47,11 +48,21 @@ class TracedTensor(torch.Tensor):
         raise Untraceable(f"{func} works on a tensor without a function of torch")
 
 
+# What messages call it.
+TracedTensor.__name__ = "Tensor"
+
+
 def _refused(what: str) -> Callable[..., NoReturn]:
     def method(self: Any, *args: Any) -> NoReturn:
         raise Untraceable(f"a number of run time is {what}")
 
     return method
+
+
+def _text(self: Any, *args: Any) -> str:
+    if is_for_a_message():
+        return PLACEHOLDER
+    raise Untraceable("a number of run time is put into a text")
 
 
 def _binary(sign: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
@@ -108,7 +119,7 @@ class _Number:
 
     __hash__ = _refused("used as a key")
     __int__ = __index__ = __float__ = _refused("converted")
-    __repr__ = __str__ = __format__ = _refused("put into a text")
+    __repr__ = __str__ = __format__ = _text
     __round__ = __trunc__ = __floor__ = __ceil__ = _refused("rounded")
     __divmod__ = __rdivmod__ = _refused("given to divmod")
     __invert__ = _refused("inverted")

@@ -16,6 +16,7 @@ from torch2cpp.binding.attributes import get_attribute
 from torch2cpp.binding.context import Context, Restart, Terminated
 from torch2cpp.binding.convert import describe, resolve
 from torch2cpp.binding.meta import DEFAULT_HINTS, distinct, size_in
+from torch2cpp.binding.traced.error_texts import PLACEHOLDER, is_for_a_message
 from torch2cpp.binding.traced.objects import object_key
 from torch2cpp.binding.traced.record import NeverTaken, Split, Step, Stopped
 from torch2cpp.binding.traced.sampling import NoSizes, Samples
@@ -226,13 +227,15 @@ class Tracer:
 
     def torch_function(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What a function of torch means on stand-ins and weights."""
-        name = getattr(func, "__name__", repr(func))
+        name: str = _OPERATOR_METHODS.get(func) or getattr(func, "__name__", repr(func))
         if name in ("__get__", "__set__", "__delete__"):
             if name != "__get__":
                 raise Untraceable(f"tensor.{_attribute_name(func)} is assigned")
             return self._attribute(args[0], _attribute_name(func))
         if name in _MODES:
             return func(*args, **kwargs)
+        if name in ("__repr__", "__str__", "__format__") and is_for_a_message():
+            return PLACEHOLDER
         if torch.is_autocast_enabled("cpu"):
             raise Untraceable("autocast is on")
         vals, keywords = [self.abstract(a) for a in args], {k: self.abstract(v) for k, v in kwargs.items()}
@@ -287,6 +290,10 @@ def _meaning(cx: Context, func: Any, name: str, args: list[AbsVal], kwargs: dict
     if _is_method(func, name):
         return call(cx, get_attribute(cx, args[0], name), args[1:], kwargs)
     return call(cx, Static(func), args, kwargs)
+
+
+#: Methods for operators that are written in Python; some keep the name of what they wrap, as `__pow__` does.
+_OPERATOR_METHODS = {f: n for n, f in vars(torch.Tensor).items() if n[:2] == "__" and isinstance(f, types.FunctionType)}
 
 
 def _is_method(func: Any, name: str) -> bool:
