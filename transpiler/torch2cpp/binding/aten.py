@@ -14,6 +14,7 @@ import torch
 from torch2cpp.binding.context import Context, Restart, tensor_type
 from torch2cpp.binding.convert import describe, from_operand, resolve
 from torch2cpp.binding.identity import note_new
+from torch2cpp.binding.in_python import tensor_lists
 from torch2cpp.binding.meta import OpFails, evaluate
 from torch2cpp.binding.shadow import item_hints, shadow_of
 from torch2cpp.binding.special_shapes import special_result
@@ -228,7 +229,7 @@ def _fit(cx: Context, kind: str, n: int | None, v: AbsVal) -> Any:
     if kind == "int":
         return _int(cx, obj)
     if kind == "float":
-        return _number(obj) if not (isinstance(obj, Static) and isinstance(obj.value, bool)) else _NO
+        return float(obj.value) if isinstance(obj, Static) and isinstance(obj.value, bool) else _number(obj)
     if kind == "bool":
         if isinstance(obj, Static):
             return obj.value if isinstance(obj.value, bool) else _NO
@@ -275,10 +276,20 @@ def _int(cx: Context, obj: AbsVal) -> Any:
     return _NO
 
 
+def _without_none(cx: Context, v: AbsVal) -> AbsVal:
+    """A run-time list whose elements may be None, as one of the elements themselves; None raises."""
+    from torch2cpp.binding.calls import call
+
+    return call(cx, Static(tensor_lists.without_none), [v], {})
+
+
 def _list(cx: Context, kind: str, n: int | None, v: AbsVal) -> Any:
     obj = resolve(cx, v)
     if isinstance(obj, Rt) and isinstance(obj.type, ListType):
-        fits = isinstance(obj.type.elem, TensorType) == (kind == "Tensor") and kind in ("Tensor", "int")
+        if kind == "Tensor" and isinstance(obj.type.elem, OptionalType):
+            return _fit(cx, "List[Tensor]", n, _without_none(cx, v))
+        elem = obj.type.elem
+        fits = isinstance(elem, TensorType) == (kind == "Tensor") and kind in ("Tensor", "int")
         return obj if fits else _NO
     elems = elements(cx, v)
     if elems is None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
 import libcst as cst
 
 from torch2cpp.binding import operators
+from torch2cpp.binding.choices import distribute
 from torch2cpp.binding.container_methods import list_append
 from torch2cpp.binding.containers import new_dict, new_list
 from torch2cpp.binding.context import Context, Frame, Label
@@ -19,7 +21,7 @@ from torch2cpp.binding.generators import GeneratorCall, in_frames, run_generator
 from torch2cpp.binding.item_writes import set_item
 from torch2cpp.binding.iteration import Items, at_run_time, items_of
 from torch2cpp.binding.optional import narrow, refinements
-from torch2cpp.binding.values import NONE, AbsVal, InstanceObj, Iter, ListObj, Rt, ScopeObj, Static, Tup
+from torch2cpp.binding.values import NONE, AbsVal, Choice, InstanceObj, Iter, ListObj, Rt, ScopeObj, Static, Tup
 from torch2cpp.binding.variables import set_name, stored_in
 from torch2cpp.hostir.types import StructType
 
@@ -105,6 +107,15 @@ def _clause(cx: Context, clause: cst.CompFor, source: AbsVal, body: Callable[[],
         store(cx, clause.target, item)
         _tests(cx, list(clause.ifs), lambda: _inner(cx, clause, body, key))
 
+    if isinstance(source, Choice):
+        numbers = itertools.count()
+
+        def option(it: AbsVal) -> AbsVal:
+            _clause(cx, clause, it, body, (key, "option", next(numbers)))
+            return NONE
+
+        distribute(cx, source, option)
+        return
     source = iterator_of(cx, source)
     if is_lazy(source):
         consume(cx, source, one, (key, cx.site(clause)))

@@ -14,7 +14,7 @@ from torch2cpp.binding.context import Context
 from torch2cpp.binding.control import branch
 from torch2cpp.binding.convert import describe, resolve
 from torch2cpp.binding.identity import are_two_objects
-from torch2cpp.binding.optional import is_none, narrow, refinements
+from torch2cpp.binding.optional import Fact, is_none, narrow, refinements
 from torch2cpp.binding.values import (
     WORLDS,
     AbsVal,
@@ -197,7 +197,7 @@ def _boolean(cx: Context, node: cst.BooleanOperation) -> AbsVal:
         narrow(cx.state, cx, true if is_and else false)
         return evaluate(cx, node.right)
 
-    right_knows: list[tuple[list[Rt], list[Rt]]] = []
+    right_knows: list[tuple[list[Fact], list[Fact]]] = []
     right_hints: list[tuple[bool, ...] | None] = []
     since = cx.next_id()
 

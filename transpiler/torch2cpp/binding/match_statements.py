@@ -16,7 +16,7 @@ from torch2cpp.binding.control import branch, labelled
 from torch2cpp.binding.convert import describe, resolve
 from torch2cpp.binding.expressions import condition, evaluate, identical
 from torch2cpp.binding.items import get_item
-from torch2cpp.binding.optional import held, is_none, narrow, refinements
+from torch2cpp.binding.optional import Fact, held, is_none, narrow, refinements
 from torch2cpp.binding.values import NONE, AbsVal, DictObj, Host, Rt, Static, Tup
 from torch2cpp.binding.variables import assign, use
 from torch2cpp.hostir.types import DictType, ListType, OptionalType
@@ -58,8 +58,8 @@ def _either(cx: Context, test: Host, then: Any, orelse: Any) -> None:
     """A branch whose arms know what the test says of optionals."""
     true, false = refinements(cx, test)
 
-    def arm(optionals: list[Rt], action: Any) -> AbsVal:
-        narrow(cx.state, cx, optionals)
+    def arm(facts: list[Fact], action: Any) -> AbsVal:
+        narrow(cx.state, cx, facts)
         action()
         return NONE
 

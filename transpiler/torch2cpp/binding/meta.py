@@ -9,18 +9,16 @@ made up; when an operation cannot take the made-up size, better ones are tried a
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
 
 from torch2cpp.binding.context import Context, Restart
+from torch2cpp.binding.size_search import key_of, search
 from torch2cpp.binding.values import WORLDS, Dim, Host, Meta, Static, Sym, Tensor
 from torch2cpp.hostir.ops import leaves, map_leaves
 
-#: Draws of sizes before an operation counts as failing.
-SEARCHES = 400
 #: Made-up sizes: different from each other and from most real ones, small enough to slice with.
 DEFAULT_HINTS = (4, 3, 5)
 
@@ -109,10 +107,16 @@ def evaluate(cx: Context, call: Callable[..., Any], args: Any, kwargs: Any, key:
     if 0 not in outs and varying:
         _repair(cx, call, args, kwargs)
         if not outs:
-            outs, draws = _search(call, args, kwargs, key)
+            found = search(
+                list(leaves((args, kwargs))),
+                lambda concrete: _run(call, args, kwargs, concrete, key),
+                lambda leaf: _concrete(leaf, 0),
+            )
+            outs = {i: out for i, (out, _) in enumerate(found)}
+            draws = {i: sizes for i, (_, sizes) in enumerate(found)}
     if not outs:
         raise OpFails(str(error).split("\n")[0]) from error
-    if varying:
+    if varying and not draws:
         _probe(call, args, kwargs, key, outs)
     ints = [x for x in leaves((args, kwargs)) if isinstance(x, Host) and x.type.kind == "int"]
     return _combine(cx, outs, [*_syms((args, kwargs)), *ints], varying, draws)
@@ -146,41 +150,6 @@ def _probe(call: Callable[..., Any], args: Any, kwargs: Any, key: Any, outs: dic
             except Exception:  # the operation does not take that size
                 continue
             outs[WORLDS + len(outs)] = out
-
-
-def _search(
-    call: Callable[..., Any], args: Any, kwargs: Any, key: Any
-) -> tuple[dict[int, Any], dict[int, dict[int, int]]]:
-    """Sizes the operation takes, where those of the sample worlds do not belong together.
-
-    The varying sizes are drawn from those around and some usual ones. What is found only tells
-    which of the result's sizes vary.
-    """
-    rng = random.Random(0)
-    found = list(leaves((args, kwargs)))
-    pool = sorted({size_in(d, w) for x in found if isinstance(x, Tensor) for d in x.meta.dims for w in range(WORLDS)})
-    pool = [n for n in {*pool, 1, 2, 4, 7, 12, 16, 24} if n > 0]
-    outs: dict[int, Any] = {}
-    draws: dict[int, dict[int, int]] = {}
-    for _ in range(SEARCHES):
-        drawn: dict[Any, int] = {}
-
-        def concrete(leaf: Any, drawn: dict[Any, int] = drawn) -> Any:
-            if isinstance(leaf, Tensor):
-                shape = [d if isinstance(d, int) else drawn.setdefault(id(d), rng.choice(pool)) for d in leaf.meta.dims]
-                return torch.empty(shape, dtype=leaf.meta.dtype, device="meta")
-            if isinstance(leaf, Host) and leaf.type.kind == "int":
-                return drawn.setdefault(leaf.operand.id, rng.choice([0, *pool]))
-            return _concrete(leaf, 0)
-
-        try:
-            outs[len(outs)] = _run(call, args, kwargs, concrete, key)
-        except Exception:  # not these either
-            continue
-        draws[len(outs) - 1] = {k: v for k, v in drawn.items() if isinstance(k, int)}
-        if len(outs) == WORLDS:
-            break
-    return outs, draws
 
 
 def _run(call: Callable[..., Any], args: Any, kwargs: Any, concrete: Callable[[Any], Any], key: Any) -> Any:
@@ -287,11 +256,11 @@ def _dim(sizes: dict[int, int], inputs: list[Sym | Host], varying: bool, draws: 
     """One size of a result from its values in the worlds that worked (and, beyond them, in the probes)."""
     worlds = [(w, n) for w, n in sizes.items() if w < WORLDS]
     same = len(set(sizes.values())) == 1
-    for x in inputs:
-        # sizes that were searched for follow the ints they were given as
-        drawn = x.operand.id if isinstance(x, Host) else None
-        if drawn is not None and draws and all(draws.get(w, {}).get(drawn) == n for w, n in worlds):
-            return Sym(distinct(n for _, n in worlds) if len(worlds) == WORLDS else DEFAULT_HINTS)
+    if draws:
+        for x in inputs:  # whose size it is in all assignments that were found
+            if len(sizes) > 1 and not same and all(draws[w].get(key_of(x)) == n for w, n in sizes.items()):
+                return x if isinstance(x, Sym) else x.dim if isinstance(x.dim, Sym) else Sym(_hints(sizes))
+        return next(iter(sizes.values())) if same and len(sizes) > 1 else Sym(_hints(sizes))
     # One world alone proves little: there, a size that an input has too is that input's.
     if same and (len(worlds) > 1 or not varying):
         return next(iter(sizes.values()))
@@ -302,8 +271,12 @@ def _dim(sizes: dict[int, int], inputs: list[Sym | Host], varying: bool, draws: 
                 return x if isinstance(x, Sym) else x.dim if isinstance(x.dim, Sym) else Sym(hints)
     if same and len(sizes) > 1:
         return next(iter(sizes.values()))
+    return Sym(_hints(sizes))
+
+
+def _hints(sizes: dict[int, int]) -> tuple[int, ...]:
     base = sizes.get(0, next(iter(sizes.values())))
-    return Sym(distinct(sizes.get(w, base + 2 * w) for w in range(WORLDS)))
+    return distinct(sizes.get(w, base + 2 * w) for w in range(WORLDS))
 
 
 def _repair(cx: Context, call: Callable[..., Any], args: Any, kwargs: Any) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import final
+
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.convert import from_operand, resolve
-from torch2cpp.binding.values import AbsVal, Host, Rt, State, Static
-from torch2cpp.hostir.ops import Block, If, Raise, Yield
+from torch2cpp.binding.values import NONE, AbsVal, Host, Rt, State, Static
+from torch2cpp.hostir.ops import Block, If, Raise, Value, Yield
 from torch2cpp.hostir.types import NoneType, OptionalType
 
 
@@ -17,7 +20,10 @@ def is_none(cx: Context, v: AbsVal) -> Static | Host:
     if isinstance(obj, Rt):
         if isinstance(obj.type, NoneType):
             return Static(True)
-        if isinstance(obj.type, OptionalType) and obj.operand not in cx.state.narrowed:
+        known = cx.state.narrowed.get(obj.operand)
+        if isinstance(known, Static) and known.value is None:
+            return Static(True)
+        if isinstance(obj.type, OptionalType) and known is None:
             host = cx.scalar("optional.is_none", obj.operand, label="missing")
             cx.none_tests[host.operand.id] = obj
             return host
@@ -38,6 +44,8 @@ def held(cx: Context, v: Rt) -> AbsVal:
 def held_or_raise(cx: Context, v: Rt, error: type[Exception], message: str) -> AbsVal:
     """What an optional holds; None raises."""
     missing = is_none(cx, v)
+    if isinstance(missing, Static) and missing.value:
+        cx.raise_(error, message)
     if isinstance(missing, Host):
         bases = tuple(c.__name__ for c in error.__mro__ if c not in (object, BaseException))
         raising = Block(ops=[Raise(error.__name__, bases, message, cx.span)])
@@ -45,14 +53,36 @@ def held_or_raise(cx: Context, v: Rt, error: type[Exception], message: str) -> A
     return held(cx, v)
 
 
-def refinements(cx: Context, cond: Host) -> tuple[list[Rt], list[Rt]]:
-    """Optionals known to hold something when the condition is true, and when it is false."""
+@final
+@dataclass(frozen=True, slots=True)
+class KnownNone:
+    """An optional that is known to hold nothing."""
+
+    optional: Rt
+
+    @property
+    def operand(self) -> Value:
+        """That of the optional."""
+        return self.optional.operand
+
+
+#: An optional that is known to hold something, or to hold nothing.
+Fact = Rt | KnownNone
+
+
+def refinements(cx: Context, cond: Host) -> tuple[list[Fact], list[Fact]]:
+    """What is known of optionals when the condition is true, and when it is false."""
     if_true, if_false = cx.knows.get(cond.operand.id, ((), ()))
     tested = cx.none_tests.get(cond.operand.id)
-    return list(if_true), [*if_false, *([tested] if tested is not None else [])]
+    if tested is None:
+        return list(if_true), list(if_false)
+    return [*if_true, KnownNone(tested)], [*if_false, tested]
 
 
-def narrow(state: State, cx: Context, optionals: list[Rt]) -> None:
-    """Marks optionals as holding something on a path (called with the path's state current)."""
-    for v in optionals:
-        held(cx, v)
+def narrow(state: State, cx: Context, facts: list[Fact]) -> None:
+    """Notes what is known of optionals on a path (called with the path's state current)."""
+    for fact in facts:
+        if isinstance(fact, KnownNone):
+            cx.state.narrowed.setdefault(fact.operand, NONE)
+        else:
+            held(cx, fact)

@@ -8,12 +8,13 @@ the rounds until it is stable.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 
 from torch2cpp.binding import field_loads
+from torch2cpp.binding.captured import Captured, captured
 from torch2cpp.binding.containers import make_run_time, site_of
 from torch2cpp.binding.context import Context, Exit, Restart, Terminated
 from torch2cpp.binding.control import run_path
@@ -21,7 +22,7 @@ from torch2cpp.binding.convert import NoType, describe, from_operand, resolve, t
 from torch2cpp.binding.growing import check_open
 from torch2cpp.binding.growth import learn_type
 from torch2cpp.binding.join_values import Inside, type_in
-from torch2cpp.binding.values import AbsVal, Bound, Func, Native, Rt, State, Static, Tensor, Tup
+from torch2cpp.binding.values import AbsVal, Bound, Func, Native, Rt, ScopeObj, State, Static, Tensor, Tup
 from torch2cpp.hostir.ops import Block, Call, Return
 from torch2cpp.hostir.program import Function, Param
 from torch2cpp.hostir.types import NEVER, NeverType, OptionalType, StructType, Type, is_reference, join
@@ -38,6 +39,8 @@ class _Shape:
     #: Parameter name -> its run-time value; the others are static.
     run_time: dict[str, AbsVal]
     static: dict[str, AbsVal]
+    #: Those of the run-time values that are variables of functions around: parameter name -> variable.
+    cells: dict[str, Captured] = field(default_factory=dict)
 
 
 def is_recursive(cx: Context, f: Any) -> bool:
@@ -84,7 +87,20 @@ def _shape(cx: Context, f: Any, names: dict[str, AbsVal]) -> _Shape:
         else:
             make_run_time(cx, v)
             run_time[n] = v
-    return _Shape((id(f.node), tuple(key)), run_time, static)
+    cells: dict[str, Captured] = {}
+    for each in captured(cx, f):
+        o = resolve(cx, each.value)
+        if isinstance(o, Static | Func | Native | Bound):
+            # Such a variable has one value for all calls from inside.
+            known = repr(o.value) if isinstance(o, Static) and _is_data(o.value) else _identity(o)
+            key.append((each.name, known))
+            continue
+        n = each.name
+        while n in names or n in run_time:
+            n += "_"
+        make_run_time(cx, each.value)
+        run_time[n], cells[n] = each.value, each
+    return _Shape((id(f.node), tuple(key)), run_time, static, cells)
 
 
 def _is_data(value: Any) -> bool:
@@ -161,7 +177,11 @@ def _bind(cx: Context, f: Any, name: str, shape: _Shape, types: list[Type], firs
             cx.named.add(value.id)
             params.append(Param(n, value))
             names[n] = _parameter(cx, value, t, ("param", name, n))
-        ordered = {n: names[n] for n in [*shape.static, *shape.run_time]}
+        for n, cell in shape.cells.items():
+            around = cx.state.heap[cell.scope]
+            assert isinstance(around, ScopeObj)
+            cx.state.heap[cell.scope] = ScopeObj({**around.names, cell.name: names[n]}, around.parent)
+        ordered = {n: names[n] for n in [*shape.static, *shape.run_time] if n not in shape.cells}
         body, state = cx.block, cx.state
         with cx.label("return") as label:
             end = run_path(cx, body, state, lambda: run_function(cx, f, ordered, first, label))

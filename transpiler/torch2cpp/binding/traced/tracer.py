@@ -227,7 +227,7 @@ class Tracer:
 
     def torch_function(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What a function of torch means on stand-ins and weights."""
-        name: str = _OPERATOR_METHODS.get(func) or getattr(func, "__name__", repr(func))
+        name = _OPERATOR_METHODS.get(func) or str(getattr(func, "__name__", None) or repr(func))
         if name in ("__get__", "__set__", "__delete__"):
             if name != "__get__":
                 raise Untraceable(f"tensor.{_attribute_name(func)} is assigned")
