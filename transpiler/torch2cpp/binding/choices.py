@@ -34,6 +34,8 @@ def option_value(cx: Context, choice: Choice, index: int) -> AbsVal:
         cx.raise_(UnboundLocalError, message)
     if option.slot is None:
         return option.static
+    if option.nullable:
+        return from_operand(cx, option.slot, option.slot.type, option.static)
     known = cx.state.narrowed.get(option.slot)
     if known is not None:
         return known

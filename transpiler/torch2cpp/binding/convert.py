@@ -193,9 +193,8 @@ def _choice_type(cx: Context, v: Choice) -> Type:
     """The union of a choice's options. Raises NoType if one is static only."""
     members: list[Type] = []
     for option in v.options:
-        t = type_of(cx, option.static) if option.slot is None and isinstance(option.static, Static) else None
-        if option.slot is not None and isinstance(option.slot.type, OptionalType):
-            t = option.slot.type.elem
+        static = option.slot is None and isinstance(option.static, Static)
+        t = type_of(cx, option.static) if static else option.type
         if t is None:
             raise NoType("a function or module")
         members.append(t)

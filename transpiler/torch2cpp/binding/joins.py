@@ -305,14 +305,13 @@ class _Merger:
         options = []
         for g, group in enumerate(groups):
             slot = None if group.type is None else self._slot(vals, members, g, group.type, f"{name}_{g}")
-            options.append(Option(slot, group.example))
+            options.append(Option(slot, group.example, slot is not None and isinstance(group.type, OptionalType)))
         return Choice(tag, tuple(options), name, self.unroll)
 
     def _group(self, groups: list[Group], path: Exit, option: AbsVal) -> int | None:
         """The number of the group an option belongs to, a new one if need be."""
         if isinstance(option, Option):
-            t = None if option.slot is None else option.slot.type.elem  # type: ignore[union-attr]
-            example = option.static
+            t, example = option.type, option.static
         elif isinstance(option, Unbound):
             t, example = None, option
         else:
@@ -331,7 +330,8 @@ class _Merger:
                 return g
             if t is not None and group.type is not None:
                 wide = join(group.type, t)
-                if wide is None or isinstance(wide, OptionalType):
+                may_be_none = isinstance(t, OptionalType) or isinstance(group.type, OptionalType)
+                if wide is None or (isinstance(wide, OptionalType) and not may_be_none):
                     continue
                 if not isinstance(example, Static) and any(
                     isinstance(x, ListType | DictType | SetType) and not same_layout(x, wide) for x in (t, group.type)
@@ -351,7 +351,7 @@ class _Merger:
         return result
 
     def _slot(self, vals: list[AbsVal], members: list[list[tuple[int, Any]]], g: int, t: Type, name: str) -> Value:
-        want = OptionalType(t)
+        want = t if isinstance(t, OptionalType) else OptionalType(t)
         result = self.cx.value(want, name)
         self.results.append(result)
         for i, (path, mine) in enumerate(zip(self.incoming, members)):

@@ -12,7 +12,7 @@ import torch
 
 from torch2cpp.frontend.source import Source
 from torch2cpp.hostir.ops import Value, WeightRef
-from torch2cpp.hostir.types import ScalarType, Type
+from torch2cpp.hostir.types import OptionalType, ScalarType, Type
 from torch2cpp.spans import Span
 
 #: How many sample sizes every varying dimension carries (see meta.py).
@@ -208,6 +208,16 @@ class Option:
     slot: Value | None
     #: The static value, or a representative for sizes in the sample worlds.
     static: Any
+    #: Whether the value may itself be None: the slot is then the value, whatever the tag says.
+    nullable: bool = False
+
+    @property
+    def type(self) -> Type | None:
+        """The type of the value; None for a static option."""
+        if self.slot is None or self.nullable:
+            return None if self.slot is None else self.slot.type
+        assert isinstance(self.slot.type, OptionalType)
+        return self.slot.type.elem
 
 
 @final
