@@ -18,6 +18,7 @@ from torch2cpp.binding import (  # registers the others
     messages,
     numpy_functions,
     numpy_makers,
+    operator_functions,
     operators,
     python_functions,
     struct_dicts,
@@ -360,7 +361,18 @@ def _sorted(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVa
 
 
 __all__ = [
-    "builtin_conversions", "builtin_handler", "builtin_iterables", "builtin_iterators", "builtin_math",
-    "counter_methods", "dataclass_methods", "function_objects", "legacy_tensors", "messages", "numpy_functions",
-    "numpy_makers", "python_functions",
+    "builtin_conversions",
+    "builtin_handler",
+    "builtin_iterables",
+    "builtin_iterators",
+    "builtin_math",
+    "counter_methods",
+    "dataclass_methods",
+    "function_objects",
+    "legacy_tensors",
+    "messages",
+    "numpy_functions",
+    "numpy_makers",
+    "operator_functions",
+    "python_functions",
 ]  # fmt: skip

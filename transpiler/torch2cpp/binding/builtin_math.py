@@ -1,9 +1,8 @@
-"""The functions of math, numpy and operator that mean a scalar function."""
+"""The functions of math that mean a scalar function."""
 
 from __future__ import annotations
 
 import math
-import operator
 import types
 
 from torch2cpp.binding import operators
@@ -11,12 +10,8 @@ from torch2cpp.binding.builtin_table import TABLE, Handler, static_first, tensor
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.values import (
     AbsVal,
-    Native,
     Static,
-    Tup,
 )
-
-# math, numpy, operator ---------------------------------------------------------------------------
 
 
 def _math(name: str) -> Handler:
@@ -42,24 +37,3 @@ def _register_math() -> None:
 
 
 _register_math()
-
-
-def _operator(sign: str) -> Handler:
-    return lambda cx, a, k: operators.binary(cx, sign, a[0], a[1])
-
-
-for _sign, (_python, _, _) in operators.BINARY.items():
-    TABLE[_python] = _operator(_sign)
-for _sign, (_python, _, _) in operators.COMPARE.items():
-    TABLE[_python] = lambda cx, a, k, _sign=_sign: operators.compare(cx, _sign, a[0], a[1])  # type: ignore[misc]
-TABLE[operator.itemgetter] = lambda cx, a, k: Native(
-    "itemgetter",
-    lambda c, xs, kk: _get_items(c, xs[0], a),
-)
-
-
-def _get_items(cx: Context, obj: AbsVal, keys: list[AbsVal]) -> AbsVal:
-    from torch2cpp.binding.items import get_item
-
-    got = [get_item(cx, obj, k) for k in keys]
-    return got[0] if len(got) == 1 else Tup(tuple(got))

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from torch2cpp.binding import counter_methods, operators
+from torch2cpp.binding.container_dunders import container_dunder
 from torch2cpp.binding.containers import new_dict, new_list
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.convert import describe, resolve
@@ -26,6 +27,8 @@ def method(cx: Context, obj: AbsVal, name: str) -> Native | None:
     if isinstance(o, Rt) and isinstance(o.type, OptionalType):
         obj = operators.unwrap(cx, o, f"'NoneType' object has no attribute '{name}'")
         o = resolve(cx, obj)
+    if name.startswith("__"):
+        return container_dunder(cx, obj, name)
     if isinstance(o, Static):
         return _static_method(cx, o.value, name)
     handler = _table(o).get(name)
