@@ -313,6 +313,8 @@ def emit_op(cx: Context, op: torch._ops.OpOverload, bound: dict[str, Any], label
         if out is None:
             out = evaluate(cx, op, args, kwargs, op.name())  # type: ignore[no-untyped-call]
     except OpFails as error:
+        if cx.inside_options and error.anyhow is not None:
+            cx.raise_(type(error.anyhow), str(error.anyhow))
         cx.refuse(
             "T2C140",
             f"{op._schema.name.removeprefix('aten::')} fails for every sample size: {error}",

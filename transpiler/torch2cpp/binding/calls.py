@@ -21,6 +21,7 @@ from torch2cpp.binding.control import branch, labelled
 from torch2cpp.binding.convert import describe, resolve
 from torch2cpp.binding.generators import generator, is_generator
 from torch2cpp.binding.impure import reason_not_to_call
+from torch2cpp.binding.option_iterators import call_with_open
 from torch2cpp.binding.values import (
     NONE,
     AbsVal,
@@ -41,9 +42,14 @@ from torch2cpp.frontend.source import NoSource, parse_function
 from torch2cpp.hostir.types import StructType
 
 
-@distributes
 def call(cx: Context, callee: AbsVal, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
     """Calls any abstract callable."""
+    out = call_with_open(cx, callee, args, kwargs, call)
+    return out if out is not None else _call(cx, callee, args, kwargs)
+
+
+@distributes
+def _call(cx: Context, callee: AbsVal, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
     match callee:
         case Native():
             return callee.call(cx, args, kwargs)

@@ -18,7 +18,7 @@ import torch
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.control import branch
 from torch2cpp.binding.convert import from_operand
-from torch2cpp.binding.values import AbsVal, Choice, Host, Static, Unbound
+from torch2cpp.binding.values import AbsVal, Choice, Host, Static, Tup, Unbound
 from torch2cpp.diagnostics import Refused
 from torch2cpp.hostir.ops import Operand, Value
 from torch2cpp.hostir.types import FLOAT, INT, OptionalType, ScalarType
@@ -120,7 +120,22 @@ def _as_host(operand: Operand) -> Host:
 
 def _inside(cx: Context, choice: Choice, index: int, f: Callable[[AbsVal], AbsVal]) -> AbsVal:
     cx.state.narrowed[choice.tag] = index
-    return f(option_value(cx, choice, index))
+    cx.inside_options += 1
+    try:
+        return f(option_value(cx, choice, index))
+    finally:
+        cx.inside_options -= 1
+
+
+def distribute_parts(cx: Context, index: AbsVal, f: Callable[[AbsVal], AbsVal]) -> AbsVal | None:
+    """`f` of a tuple in which each choice is one of its options, joined; None where it holds no choice."""
+    if not isinstance(index, Tup):
+        return None
+    for i, part in enumerate(index.elems):
+        if isinstance(part, Choice):
+            before, after = index.elems[:i], index.elems[i + 1 :]
+            return distribute(cx, part, lambda v: f(Tup((*before, v, *after), index.cls, index.names)))
+    return None
 
 
 def distributes(f: Callable[Concatenate[Context, P], AbsVal]) -> Callable[Concatenate[Context, P], AbsVal]:

@@ -20,6 +20,7 @@ from torch2cpp.binding.for_loops import loop
 from torch2cpp.binding.generators import GeneratorCall, in_frames, run_generator, take
 from torch2cpp.binding.item_writes import set_item
 from torch2cpp.binding.iteration import Items, at_run_time, items_of
+from torch2cpp.binding.option_iterators import is_open, settle
 from torch2cpp.binding.optional import narrow, refinements
 from torch2cpp.binding.values import NONE, AbsVal, Choice, InstanceObj, Iter, ListObj, Rt, ScopeObj, Static, Tup
 from torch2cpp.binding.variables import set_name, stored_in
@@ -107,14 +108,17 @@ def _clause(cx: Context, clause: cst.CompFor, source: AbsVal, body: Callable[[],
         store(cx, clause.target, item)
         _tests(cx, list(clause.ifs), lambda: _inner(cx, clause, body, key))
 
-    if isinstance(source, Choice):
+    if isinstance(source, Choice) or is_open(source):
         numbers = itertools.count()
 
         def option(it: AbsVal) -> AbsVal:
             _clause(cx, clause, it, body, (key, "option", next(numbers)))
             return NONE
 
-        distribute(cx, source, option)
+        if isinstance(source, Choice):
+            distribute(cx, source, option)
+        else:
+            settle(cx, source, option)
         return
     source = iterator_of(cx, source)
     if is_lazy(source):

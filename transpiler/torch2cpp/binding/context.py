@@ -194,6 +194,8 @@ class Context:
         self.write_logs: list[set[tuple[Any, str | None]]] = []
         #: Condition value -> the optional it tests for None.
         self.none_tests: dict[int, Any] = {}
+        #: How many choices are settled around here: what one option cannot do is an error of that option alone.
+        self.inside_options = 0
         #: Values that are tensor objects of their own (identity.py).
         self.new_tensors: set[int] = set()
         #: Condition value -> optionals that hold something when it is true, when it is false.

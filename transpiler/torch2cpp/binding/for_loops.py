@@ -17,6 +17,7 @@ from torch2cpp.binding.expressions import evaluate
 from torch2cpp.binding.iteration import Items, items_of
 from torch2cpp.binding.loops import LoopPlan, run_loop
 from torch2cpp.binding.meta import DEFAULT_HINTS, hints_of
+from torch2cpp.binding.option_iterators import is_open, settle
 from torch2cpp.binding.values import NONE, AbsVal, Choice, DictObj, Host, Iter, ListObj, Ref, Rt, ScopeObj, Static
 from torch2cpp.binding.variables import iteration_names, set_name
 from torch2cpp.binding.widening import widen_list
@@ -42,7 +43,7 @@ def run_for(cx: Context, node: cst.For) -> None:
 
     tail = node.orelse
     orelse = None if tail is None else (lambda: run_body(cx, tail.body))
-    iterable = iterator_of(cx, iterable)
+    iterable = iterable if is_open(iterable) else iterator_of(cx, iterable)
     if is_lazy(iterable) and iterable.collected is None:
         _lazy(cx, iterable, one, orelse, key)
         return
@@ -52,7 +53,10 @@ def run_for(cx: Context, node: cst.For) -> None:
         loop(cx, items_of(cx, it), one, orelse, key, names, target)
         return NONE
 
-    if isinstance(iterable, Choice):
+    if is_open(iterable):
+        numbers = itertools.count()
+        settle(cx, iterable, lambda it: run(it, (key, "option", next(numbers))))
+    elif isinstance(iterable, Choice):
         numbers = itertools.count()
         distribute(cx, iterable, lambda it: run(it, (key, "option", next(numbers))))
     else:

@@ -6,7 +6,7 @@ import collections
 from typing import Any
 
 from torch2cpp.binding import indexing, numpy_arrays, operators
-from torch2cpp.binding.choices import distributes
+from torch2cpp.binding.choices import distribute_parts, distributes
 from torch2cpp.binding.containers import as_list, new_list, site_of, widen_dict_with, widen_element
 from torch2cpp.binding.context import Context, Restart
 from torch2cpp.binding.convert import (
@@ -22,6 +22,7 @@ from torch2cpp.binding.keys import key_operand
 from torch2cpp.binding.optional import held_or_raise
 from torch2cpp.binding.unlike import common_type
 from torch2cpp.binding.values import (
+    NONE,
     AbsVal,
     Array,
     DictObj,
@@ -38,6 +39,13 @@ from torch2cpp.hostir.types import NEVER, DictType, ListType, OptionalType, Stru
 @distributes
 def set_item(cx: Context, obj: AbsVal, index: AbsVal, value: AbsVal) -> None:
     """`obj[index] = value`"""
+
+    def each(part: AbsVal) -> AbsVal:
+        set_item(cx, obj, part, value)
+        return NONE
+
+    if distribute_parts(cx, index, each) is not None:
+        return
     o = resolve(cx, obj)
     if isinstance(o, Rt) and isinstance(o.type, OptionalType):
         obj = held_or_raise(cx, o, TypeError, "'NoneType' object does not support item assignment")

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import torch
 
 from torch2cpp.binding import indexing, numpy_arrays, operators
-from torch2cpp.binding.choices import distributes
+from torch2cpp.binding.choices import distribute_parts, distributes
 from torch2cpp.binding.containers import constant_list, fresh_rt, new_list
 from torch2cpp.binding.context import Context, Restart
 from torch2cpp.binding.convert import (
@@ -45,6 +45,9 @@ from torch2cpp.hostir.types import INT, NEVER, STR, DictType, ListType, StructTy
 @distributes
 def get_item(cx: Context, obj: AbsVal, index: AbsVal) -> AbsVal:
     """`obj[index]`"""
+    of_parts = distribute_parts(cx, index, lambda each: get_item(cx, obj, each))
+    if of_parts is not None:
+        return of_parts
     o = resolve(cx, obj)
     if isinstance(o, Rt):
         o = operators.unwrap(cx, o, "'NoneType' object is not subscriptable")

@@ -26,6 +26,9 @@ DEFAULT_HINTS = (4, 3, 5)
 class OpFails(Exception):
     """The operation raises for every sample size."""
 
+    #: What it raises where sizes have nothing to do with it.
+    anyhow: Exception | None = None
+
 
 def fresh_sym(cx: Context, site: Any, hints: tuple[int, ...] = DEFAULT_HINTS, free: bool = True) -> Sym:
     """A varying size; one decided by data is `free`."""
@@ -115,7 +118,10 @@ def evaluate(cx: Context, call: Callable[..., Any], args: Any, kwargs: Any, key:
             outs = {i: out for i, (out, _) in enumerate(found)}
             draws = {i: sizes for i, (_, sizes) in enumerate(found)}
     if not outs:
-        raise OpFails(str(error).split("\n")[0]) from error
+        failure = OpFails(str(error).split("\n")[0])
+        if isinstance(error, RuntimeError | TypeError) and not any(c.isdigit() for c in str(error)):
+            failure.anyhow = error
+        raise failure from error
     if varying and not draws:
         _probe(call, args, kwargs, key, outs)
     ints = [x for x in leaves((args, kwargs)) if isinstance(x, Host) and x.type.kind == "int"]
