@@ -48,7 +48,7 @@ def draw(results: dict[str, Any], threads: int, path: Path) -> None:
             y = i + (j - (len(SERIES) - 1) / 2) * height
             value = speedup(row, rival)
             if value is None:
-                axes.text(1.02, y, "cannot run it" if "rows" in row else "not measured", va="center", fontsize=6.5,
+                axes.text(1.02, y, _why_no_bar(row, rival), va="center", fontsize=6.5,
                           color="#777777")  # fmt: skip
                 continue
             most = max(most, value)
@@ -79,6 +79,12 @@ def draw(results: dict[str, Any], threads: int, path: Path) -> None:
     figure.savefig(path.with_suffix(".png"), dpi=160)
     figure.savefig(path.with_suffix(".svg"), metadata={"Date": None})
     plt.close(figure)
+
+
+def _why_no_bar(row: dict[str, Any], rival: str) -> str:
+    if "rows" not in row or "left out" in row.get("reasons", {}).get(rival, ""):
+        return "not measured"
+    return "cannot run it"
 
 
 def _separate_groups(axes: Any, rows: list[dict[str, Any]]) -> None:
