@@ -359,7 +359,7 @@ def _mapping(cx: Context, items: list[tuple[Any, AbsVal]], want: Type) -> Operan
 
 
 def _to_optional(cx: Context, v: AbsVal, want: OptionalType) -> Operand:
-    if isinstance(v, Static) and v.value is None:
+    if (isinstance(v, Static) and v.value is None) or (isinstance(v, Rt) and isinstance(v.type, NoneType)):
         return cx.host("optional.none", type_=want, label="none")
     if isinstance(v, Rt) and v.type == want:
         return v.operand

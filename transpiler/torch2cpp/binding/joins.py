@@ -114,6 +114,8 @@ class _Merger:
             if isinstance(v, Poison):
                 return v
         vals = [as_choice(self._narrowed(e, v), name) for e, v in zip(self.incoming, vals)]
+        if all(isinstance(v, Static) and v.value is None for v in vals):
+            return NONE  # known on each path in a way of its own
         if any(isinstance(v, Choice) for v in vals):
             return self._choice(vals, name)
         if any(isinstance(v, Unbound) for v in vals):
