@@ -54,15 +54,18 @@ def _processors(program: str) -> frozenset[str]:
 def emulated_root(known: Architecture, installed: Installed, cpu: str) -> Path:
     """The folder that stands for the target's root: the C library and what describes the processor."""
     root = target_folder(known.name) / "emulated" / cpu
-    if (root / "proc/cpuinfo").is_file():
+    part = _PARTS.get(cpu, _PARTS["cortex-a53"])
+    register = root / "sys/devices/system/cpu/cpu0/regs/identification/midr_el1"
+    if register.is_file():
         return root
     for name, place in (("libc.so.6", "lib"), ("libstdc++.so.6", "usr/lib")):
         folder = _folder_of(installed, name)
         _link(root / place, folder)
     for path in ("sys/devices/system/cpu/possible", "sys/devices/system/cpu/present"):
         _write(root / path, "0\n")
-    # Last: where it is, the others are.
-    _write(root / "proc/cpuinfo", _CPUINFO.format(part=_PARTS.get(cpu, _PARTS["cortex-a53"])))
+    _write(root / "proc/cpuinfo", _CPUINFO.format(part=part))
+    # Last: where it is, the others are. The register holds what cpuinfo says: implementer, architecture, part.
+    _write(register, f"0x00000000410f{part.removeprefix('0x')}0\n")
     return root
 
 
