@@ -1,4 +1,4 @@
-"""The emulated processor has the instructions of the one it stands for and no others, so running there says something."""
+"""The emulated processor has the instructions of the one it stands for and no others: a run there counts."""
 
 from __future__ import annotations
 
