@@ -122,8 +122,14 @@ def test_a_project_for_another_machine_is_refused(made: Made, tmp_path: Path) ->
     (tmp_path / "mine/letter.txt").write_text("dear")
     with pytest.raises(TargetError, match="is there and is no bundle"):
         make_bundle(made.project.folder, tmp_path / "mine", TARGET)
+    with pytest.raises(TargetError, match="is there and is no bundle"):
+        make_bundle(made.project.folder, tmp_path / "mine/letter.txt", TARGET)
     with pytest.raises(TargetError, match=r"model\.json cannot be read"):
         make_bundle(tmp_path / "mine", tmp_path / "b", TARGET)
+    (tmp_path / "part").mkdir()
+    shutil.copy(made.project.folder / "model.json", tmp_path / "part")
+    with pytest.raises(TargetError, match=r"part has no weights\.safetensors: compile it again"):
+        make_bundle(tmp_path / "part", tmp_path / "b", TARGET)
 
 
 #: As an SDK's: another compiler name, its own flags, and search modes that keep everything below its root.

@@ -42,3 +42,7 @@ def test_code_for_old_processors_runs_on_them(compiled_for: str | None, runs_on:
 def test_code_for_a_later_processor_is_found_out(tmp_path: Path) -> None:
     assert run("neoverse-n1", "neoverse-n1", tmp_path) == 0
     assert run("neoverse-n1", "cortex-a53", tmp_path) == -signal.SIGILL
+
+
+def test_code_for_a_processor_that_qemu_does_not_know_runs_on_its_stand_in(tmp_path: Path) -> None:
+    assert run("neoverse-v1", "neoverse-v1", tmp_path) == 0
