@@ -55,8 +55,8 @@ def glibc_only(folder: Path) -> Path:
     return folder
 
 
-def verify(bundle: Path, root: Path, cpu: str) -> subprocess.CompletedProcess[str]:
-    command = ["qemu-aarch64", "-cpu", cpu, "-L", str(root), str(bundle / "verify")]
+def on_device(program: Path, root: Path, cpu: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = ["qemu-aarch64", "-cpu", cpu, "-L", str(root), str(program), *arguments]
     environment = {"PATH": os.environ["PATH"], "OMP_NUM_THREADS": "1"}
     return subprocess.run(command, cwd="/", env=environment, capture_output=True, text=True, check=False)
 
@@ -64,11 +64,17 @@ def verify(bundle: Path, root: Path, cpu: str) -> subprocess.CompletedProcess[st
 @pytest.mark.parametrize("cpu", ["cortex-a53", "cortex-a72"])
 def test_it_passes_its_own_test_with_nothing_but_a_c_library(made: Made, tmp_path: Path, cpu: str) -> None:
     shutil.rmtree(made.project.folder / "build", ignore_errors=True)
-    done = verify(made.bundle.folder, glibc_only(tmp_path), cpu)
+    done = on_device(made.bundle.folder / "verify", glibc_only(tmp_path), cpu)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.endswith("pass\n")
     for said in ("made by torch2cpp", "on aarch64, glibc", "weights loaded in", "as recorded", "MB at most"):
         assert said in done.stdout
+
+
+def test_its_program_finds_the_weights_beside_it(made: Made, tmp_path: Path) -> None:
+    folder = made.bundle.folder
+    done = on_device(folder / "early_exit_run", glibc_only(tmp_path), "cortex-a53", "--golden", str(folder / "golden"))
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_its_own_test_can_fail(made: Made, tmp_path: Path) -> None:
@@ -76,11 +82,11 @@ def test_its_own_test_can_fail(made: Made, tmp_path: Path) -> None:
     shutil.copytree(made.bundle.folder, broken)
     case = next((broken / "golden").glob("*_1.out.safetensors"))
     shutil.copy(next((broken / "golden").glob("*_0.out.safetensors")), case)
-    done = verify(broken, glibc_only(tmp_path / "root"), "cortex-a53")
+    done = on_device(broken / "verify", glibc_only(tmp_path / "root"), "cortex-a53")
     assert done.returncode == 1, done.stdout + done.stderr
     assert done.stdout.endswith("FAIL\n")
     (broken / "weights.safetensors").unlink()
-    done = verify(broken, tmp_path / "root", "cortex-a53")
+    done = on_device(broken / "verify", tmp_path / "root", "cortex-a53")
     assert done.returncode == 2
     assert "weights.safetensors" in done.stderr
 
@@ -116,8 +122,14 @@ def test_a_project_for_another_machine_is_refused(made: Made, tmp_path: Path) ->
     (tmp_path / "mine/letter.txt").write_text("dear")
     with pytest.raises(TargetError, match="is there and is no bundle"):
         make_bundle(made.project.folder, tmp_path / "mine", TARGET)
+    with pytest.raises(TargetError, match="is there and is no bundle"):
+        make_bundle(made.project.folder, tmp_path / "mine/letter.txt", TARGET)
     with pytest.raises(TargetError, match=r"model\.json cannot be read"):
         make_bundle(tmp_path / "mine", tmp_path / "b", TARGET)
+    (tmp_path / "part").mkdir()
+    shutil.copy(made.project.folder / "model.json", tmp_path / "part")
+    with pytest.raises(TargetError, match=r"part has no weights\.safetensors: compile it again"):
+        make_bundle(tmp_path / "part", tmp_path / "b", TARGET)
 
 
 #: As an SDK's: another compiler name, its own flags, and search modes that keep everything below its root.

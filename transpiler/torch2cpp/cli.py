@@ -21,7 +21,7 @@ from torch2cpp.backends.protocol import RegionReport
 from torch2cpp.backends.registry import UnknownBackend
 from torch2cpp.backends.runtimes import UnknownRuntime
 from torch2cpp.bench.result import UnknownRival, choose_rivals
-from torch2cpp.cli_target import CpuOption, register
+from torch2cpp.cli_target import CpuOption, register, say_what_stood_in
 from torch2cpp.diagnostics import Refused, SignatureError
 from torch2cpp.model_file import ModelFile, ModelFileError, load_model_file
 from torch2cpp.options import Options
@@ -118,6 +118,7 @@ def check(
             answer(verdict.as_json())
         else:
             _print_verdict(verdict, project)
+            say_what_stood_in(target, cpu)
         raise typer.Exit(OK if verdict.ok else DIFFERS)
 
 
@@ -173,6 +174,7 @@ def compile_(
             )
         _err.print(f"[green]built[/] {built.runner}")
         _err.print(f"host program: {out / 'src' / (name + '.cpp')}")
+        say_what_stood_in(target, cpu)
 
 
 @app.command()

@@ -86,6 +86,18 @@ def bundle(
         _err.print(f"[green]bundled[/] {made.folder}; it needs glibc {glibc} or later. On the device: ./verify")
 
 
+def say_what_stood_in(target: str, cpu: str | None) -> None:
+    """Tells where QEMU does not know the processor asked for: what ran then says nothing of its instructions."""
+    from torch2cpp.toolchain.targets.emulator import ANY, emulated_processor
+    from torch2cpp.toolchain.targets.target import NATIVE, architecture
+
+    if target != NATIVE and cpu not in (None, ANY) and emulated_processor(architecture(target), cpu) == ANY:
+        _err.print(
+            f"note: QEMU knows no {cpu}; `{ANY}`, its processor with all instructions, stood for it",
+            markup=False,
+        )
+
+
 def register(app: typer.Typer) -> None:
     """Adds the commands to torch2cpp's own."""
     app.add_typer(target_app, name="target")

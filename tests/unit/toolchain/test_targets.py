@@ -14,7 +14,7 @@ from torch2cpp.backends.served import check_served
 from torch2cpp.toolchain.bundle import make_bundle
 from torch2cpp.toolchain.targets import fetch, store
 from torch2cpp.toolchain.targets.elf import closure, find_in, read_elf
-from torch2cpp.toolchain.targets.emulator import emulator_command
+from torch2cpp.toolchain.targets.emulator import ANY, emulated_processor, emulator_command
 from torch2cpp.toolchain.targets.libtorch import libtorch_version
 from torch2cpp.toolchain.targets.target import ARCHITECTURES, Target, TargetError, architecture
 from torch2cpp.toolchain.targets.toolchain import library_of, toolchain_of
@@ -108,6 +108,17 @@ def test_a_missing_emulator_is_named(cache: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(TargetError, match="install qemu-user"):
         emulator_command(ARM, store.find_target(ARM.name), None)
+
+
+def test_a_processor_that_qemu_does_not_know_has_a_stand_in(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    program = tmp_path / "qemu-aarch64"
+    program.write_text("#!/bin/sh\necho Available CPUs: cortex-a53 cortex-a72 max\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert emulated_processor(ARM, None) == "cortex-a53"
+    assert emulated_processor(ARM, "generic") == "cortex-a53"
+    assert emulated_processor(ARM, "cortex-a72") == "cortex-a72"
+    assert emulated_processor(ARM, "cortex-a78") == ANY == "max"
 
 
 def test_a_libtorch_of_another_machine_is_refused(tmp_path: Path) -> None:

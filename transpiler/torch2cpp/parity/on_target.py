@@ -38,7 +38,7 @@ def run_on_target(
     """What each call does there, its values in the form that `as_written` gives.
 
     `runner` is the emitted command-line program; what lies in `folder` is replaced. Raises NotComparable for
-    a program that draws random numbers, and for one that crashes.
+    a program that draws random numbers, and for one that crashes or does not end.
     """
     if is_random(program):
         raise NotComparable(
@@ -55,7 +55,10 @@ def run_on_target(
     (inputs / "cases.txt").write_text("".join(lines))
     command = toolchain.command(runner, "--golden", inputs, "--record", results)
     environment = os.environ | {"OMP_NUM_THREADS": str(torch.get_num_threads())}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=TIMEOUT)
+    try:
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=TIMEOUT)
+    except subprocess.TimeoutExpired as error:
+        raise NotComparable(f"its program ran for more than {TIMEOUT} s; check it with fewer inputs") from error
     if done.returncode != 0:
         said = (done.stderr or done.stdout).strip().splitlines()
         raise NotComparable(

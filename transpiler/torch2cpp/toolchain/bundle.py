@@ -43,8 +43,8 @@ class Bundle:
 def make_bundle(project: Path, out: Path, target: str | None = None) -> Bundle:
     """Builds the project for its target and gathers what a device needs in `out`, which is replaced.
 
-    Raises TargetError for a folder that is no project, or one for another target than `target`; BuildFailed
-    where it does not compile.
+    Raises TargetError for a folder that is no project, one that is not whole, or one for another target than
+    `target`, and where `out` is something else than a bundle; BuildFailed where it does not compile.
     """
     name, machine = _made_for(project)
     if target is not None and target != machine.name:
@@ -52,6 +52,9 @@ def make_bundle(project: Path, out: Path, target: str | None = None) -> Bundle:
             f"{project} was compiled for {machine.name}, not for {target}: compile it with --target {target}"
         )
     toolchain = toolchain_of(machine)
+    for part in ("weights.safetensors", "golden"):
+        if not (project / part).exists():
+            raise TargetError(f"{project} has no {part}: compile it again")
     if out.exists() and not _is_bundle(out):
         raise TargetError(f"{out} is there and is no bundle: name another folder")
     built = build(project, name, target=machine, more={"TORCH2CPP_BUNDLE": "ON"})
@@ -75,11 +78,13 @@ def _made_for(project: Path) -> tuple[str, Target]:
         manifest = json.loads(path.read_text())
         target = manifest["target"]
         return manifest["name"], Target(target["name"], target.get("cpu"))
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise TargetError(f"{project} is no project of torch2cpp: its model.json cannot be read ({error})") from error
 
 
 def _is_bundle(folder: Path) -> bool:
+    if not folder.is_dir():
+        return False
     return not any(folder.iterdir()) or ((folder / "verify").exists() and (folder / "model.json").exists())
 
 
@@ -118,7 +123,8 @@ def _glibc(files: Iterable[Path], toolchain: Toolchain) -> Glibc:
             raise TargetError(f"{path.name} is for {elf.machine}, not for {toolchain.architecture.machine}")
         newest = max(newest, elf.glibc)
     if toolchain.installed is not None and newest > toolchain.installed.glibc:
-        raise TargetError(f"it needs glibc {newest}, and the target's is {toolchain.installed.glibc}")
+        needed, there = (".".join(map(str, each)) for each in (newest, toolchain.installed.glibc))
+        raise TargetError(f"it needs glibc {needed}, and the target's is {there}")
     return newest
 
 

@@ -17,6 +17,8 @@ from torch2cpp.toolchain.targets.target import Architecture, TargetError
 #: Part numbers of Arm's processors, as /proc/cpuinfo gives them.
 _PARTS = {"cortex-a35": "0xd04", "cortex-a53": "0xd03", "cortex-a55": "0xd05", "cortex-a57": "0xd07",
           "cortex-a72": "0xd08", "cortex-a76": "0xd0b", "neoverse-n1": "0xd0c"}  # fmt: skip
+#: QEMU's processor that has every instruction QEMU knows of.
+ANY = "max"
 _CPUINFO = """processor\t: 0
 BogoMIPS\t: 100.00
 Features\t: fp asimd evtstrm crc32 cpuid
@@ -29,20 +31,28 @@ CPU revision\t: 0
 
 
 def emulator_command(known: Architecture, installed: Installed, cpu: str | None) -> tuple[str, ...]:
-    """What to write before a program's path. Raises TargetError where QEMU is missing or knows no such processor."""
+    """What to write before a program's path. Raises TargetError where QEMU is missing."""
+    emulated = emulated_processor(known, cpu)
+    return (_program(known), "-cpu", emulated, "-L", str(emulated_root(known, installed, emulated)))
+
+
+def emulated_processor(known: Architecture, cpu: str | None) -> str:
+    """QEMU's name of the processor that programs for `cpu` run on here: `cpu`, or ANY for one that QEMU does not know.
+
+    Raises TargetError where QEMU is missing.
+    """
+    chosen = cpu if cpu is not None and cpu != known.cpu else known.emulated_cpu
+    return chosen if chosen in _processors(_program(known)) else ANY
+
+
+def _program(known: Architecture) -> str:
     program = next((path for name in known.emulators if (path := shutil.which(name))), None)
     if program is None:
         raise TargetError(
             f"programs for {known.name} cannot run here, so they cannot be checked: install {known.packages[1]} "
             f"(its name on Debian and Ubuntu), which brings {known.emulators[0]}"
         )
-    emulated = cpu if cpu is not None and cpu != known.cpu else known.emulated_cpu
-    if emulated not in _processors(program):
-        raise TargetError(
-            f"{program} cannot emulate a {emulated}, so programs for it cannot be checked here; "
-            f"it has {', '.join(sorted(set(_PARTS) & _processors(program)))}"
-        )
-    return (program, "-cpu", emulated, "-L", str(emulated_root(known, installed, emulated)))
+    return program
 
 
 @lru_cache(maxsize=4)
@@ -54,15 +64,18 @@ def _processors(program: str) -> frozenset[str]:
 def emulated_root(known: Architecture, installed: Installed, cpu: str) -> Path:
     """The folder that stands for the target's root: the C library and what describes the processor."""
     root = target_folder(known.name) / "emulated" / cpu
-    if (root / "proc/cpuinfo").is_file():
+    part = _PARTS.get(cpu, _PARTS["cortex-a53"])
+    register = root / "sys/devices/system/cpu/cpu0/regs/identification/midr_el1"
+    if register.is_file():
         return root
     for name, place in (("libc.so.6", "lib"), ("libstdc++.so.6", "usr/lib")):
         folder = _folder_of(installed, name)
         _link(root / place, folder)
     for path in ("sys/devices/system/cpu/possible", "sys/devices/system/cpu/present"):
         _write(root / path, "0\n")
-    # Last: where it is, the others are.
-    _write(root / "proc/cpuinfo", _CPUINFO.format(part=_PARTS.get(cpu, _PARTS["cortex-a53"])))
+    _write(root / "proc/cpuinfo", _CPUINFO.format(part=part))
+    # Last: where it is, the others are. The register holds what cpuinfo says: implementer, architecture, part.
+    _write(register, f"0x00000000410f{part.removeprefix('0x')}0\n")
     return root
 
 
