@@ -201,4 +201,38 @@ Tensor requires_grad_in_place(const Tensor& self, bool requires_grad) {
   return self;
 }
 
+Tensor movedim_intlist(const Tensor& self, Ints source, Ints destination) {
+  const int64_t rank = impl(self).rank();
+  const Shape from = source.get(), to = destination.get();
+  if (from.size() != to.size()) {
+    raise_runtime_error("movedim: Invalid source or destination dims: source (" + shape_text(from) +
+                        " dims) should contain the same number of dims as destination (" + shape_text(to) + " dims)");
+  }
+  std::vector<int64_t> order(static_cast<std::size_t>(rank), -1);
+  std::vector<bool> moved(static_cast<std::size_t>(rank), false);
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    const auto source_dim = static_cast<std::size_t>(wrap(from[i], rank)),
+               place = static_cast<std::size_t>(wrap(to[i], rank));
+    if (rank == 0) {
+      return self;
+    }
+    if (moved[source_dim] || order[place] >= 0) {
+      raise_runtime_error("movedim: repeated dim in `source` or `destination`");
+    }
+    moved[source_dim] = true;
+    order[place] = static_cast<int64_t>(source_dim);
+  }
+  int64_t next = 0;
+  for (int64_t& dim : order) {
+    while (dim < 0 && moved[static_cast<std::size_t>(next)]) {
+      ++next;
+    }
+    dim = dim < 0 ? next++ : dim;
+  }
+  return torch2cpp::permute(self, order);
+}
+Tensor movedim_int(const Tensor& self, int64_t source, int64_t destination) {
+  return movedim_intlist(self, {source}, {destination});
+}
+
 }  // namespace torch2cpp::slim::op

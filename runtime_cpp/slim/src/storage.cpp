@@ -1,5 +1,7 @@
 #include <cstdlib>
+#include <cstring>
 #include <new>
+#include <string>
 
 #include <torch2cpp/errors.h>
 #include <torch2cpp/slim/storage.h>
@@ -24,6 +26,10 @@ static_assert(sizeof(Storage) <= kHeader);
 
 }  // namespace
 
+bool Storage::owns() const {
+  return grown_ || static_cast<const void*>(data_) == reinterpret_cast<const char*>(this) + kHeader;
+}
+
 Storage::Ref Storage::allocate(std::size_t bytes) {
   const std::size_t rounded = (bytes + kAlignment - 1) / kAlignment * kAlignment;
   void* memory = rounded < bytes ? nullptr : std::aligned_alloc(kAlignment, kHeader + rounded);
@@ -42,14 +48,37 @@ Storage::Ref Storage::borrow(void* data, std::size_t bytes, Deleter deleter, voi
   return Ref(new (memory) Storage(static_cast<char*>(data), bytes, deleter, context));
 }
 
+void Storage::grow(std::size_t bytes) {
+  if (!owns()) {
+    raise_runtime_error("Trying to resize storage that is not resizable");
+  }
+  const std::size_t rounded = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  auto* memory = rounded < bytes ? nullptr : static_cast<char*>(std::aligned_alloc(kAlignment, rounded));
+  if (memory == nullptr) {
+    raise_error("MemoryError", "no memory left for a tensor of " + std::to_string(bytes) + " bytes");
+  }
+  std::memcpy(memory, data_, bytes_);
+  if (grown_) {
+    std::free(data_);
+  }
+  in_use.fetch_sub(bytes_, std::memory_order_relaxed);
+  count(bytes);
+  data_ = memory;
+  bytes_ = bytes;
+  grown_ = true;
+}
+
 void Storage::Ref::release() {
   if (block_ == nullptr || block_->count_.fetch_sub(1, std::memory_order_acq_rel) != 1) {
     return;
   }
   if (block_->deleter_ != nullptr) {
     block_->deleter_(block_->data_, block_->context_);
-  } else if (static_cast<void*>(block_->data_) == reinterpret_cast<char*>(block_) + kHeader) {
+  } else if (block_->owns()) {
     in_use.fetch_sub(block_->bytes_, std::memory_order_relaxed);
+    if (block_->grown_) {
+      std::free(block_->data_);
+    }
   }
   block_->~Storage();
   std::free(block_);

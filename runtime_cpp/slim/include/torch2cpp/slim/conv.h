@@ -1,4 +1,4 @@
-// Convolutions of one or two dimensions, with groups, strides, padding and dilation; transposed ones too.
+// Convolutions of one to three dimensions, with groups, strides, padding and dilation; transposed ones too.
 #pragma once
 
 #include <array>
@@ -7,8 +7,11 @@
 
 namespace torch2cpp::slim {
 
+// Depth, height, width.
+using Three = std::array<int64_t, 3>;
+
 struct Window {
-  std::array<int64_t, 2> kernel, stride, padding, dilation;
+  Three kernel, stride, padding, dilation;
 };
 
 // What one dimension gives for an input of `size`.

@@ -37,6 +37,12 @@ Tensor sinh(const Tensor& self);
 Tensor cosh(const Tensor& self);
 Tensor tanh(const Tensor& self);
 Tensor erf(const Tensor& self);
+Tensor erfc(const Tensor& self);
+Tensor erfinv(const Tensor& self);
+Tensor asinh(const Tensor& self);
+Tensor acosh(const Tensor& self);
+Tensor atanh(const Tensor& self);
+Tensor lgamma(const Tensor& self);
 Tensor sigmoid(const Tensor& self);
 Tensor relu(const Tensor& self);
 Tensor relu6(const Tensor& self);
@@ -69,7 +75,6 @@ Tensor clamp_max(const Tensor& self, Number max);
 Tensor nan_to_num(const Tensor& self, std::optional<double> nan, std::optional<double> posinf,
                   std::optional<double> neginf);
 Tensor logit(const Tensor& self, std::optional<double> eps);
-Tensor dropout(const Tensor& input, double p, bool train);
 
 // -- elementwise, two or more operands --
 Tensor add_Tensor(const Tensor& self, const Tensor& other, Number alpha);
@@ -144,6 +149,26 @@ Tensor tanh_in_place(const Tensor& self);
 Tensor exp_in_place(const Tensor& self);
 Tensor neg_in_place(const Tensor& self);
 Tensor sqrt_in_place(const Tensor& self);
+Tensor bitwise_and_in_place_Tensor(const Tensor& self, const Tensor& other);
+Tensor bitwise_and_in_place_Scalar(const Tensor& self, Number other);
+Tensor bitwise_or_in_place_Tensor(const Tensor& self, const Tensor& other);
+Tensor bitwise_or_in_place_Scalar(const Tensor& self, Number other);
+Tensor bitwise_xor_in_place_Tensor(const Tensor& self, const Tensor& other);
+Tensor bitwise_xor_in_place_Scalar(const Tensor& self, Number other);
+Tensor remainder_in_place_Tensor(const Tensor& self, const Tensor& other);
+Tensor remainder_in_place_Scalar(const Tensor& self, Number other);
+Tensor pow_in_place_Scalar(const Tensor& self, Number exponent);
+Tensor abs_in_place(const Tensor& self);
+Tensor log_in_place(const Tensor& self);
+Tensor floor_in_place(const Tensor& self);
+Tensor round_in_place(const Tensor& self);
+Tensor silu_in_place(const Tensor& self);
+Tensor logical_not_in_place(const Tensor& self);
+Tensor leaky_relu_in_place(const Tensor& self, Number negative_slope);
+Tensor lerp_in_place_Scalar(const Tensor& self, const Tensor& end, Number weight);
+Tensor lerp_in_place_Tensor(const Tensor& self, const Tensor& end, const Tensor& weight);
+Tensor addcmul_in_place(const Tensor& self, const Tensor& tensor1, const Tensor& tensor2, Number value);
+Tensor resize_in_place(const Tensor& self, Ints size);
 Tensor clamp_in_place(const Tensor& self, std::optional<Number> min, std::optional<Number> max);
 Tensor clamp_min_in_place(const Tensor& self, Number min);
 Tensor clamp_max_in_place(const Tensor& self, Number max);
@@ -209,6 +234,8 @@ Tensor t(const Tensor& self);
 Tensor numpy_T(const Tensor& self);
 Tensor mT(const Tensor& self);
 Tensor permute(const Tensor& self, Ints dims);
+Tensor movedim_int(const Tensor& self, int64_t source, int64_t destination);
+Tensor movedim_intlist(const Tensor& self, Ints source, Ints destination);
 Tensor expand(const Tensor& self, Ints size);
 Tensor expand_as(const Tensor& self, const Tensor& other);
 Tensor diagonal(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2);
@@ -238,6 +265,16 @@ Tensor unfold(const Tensor& self, int64_t dimension, int64_t size, int64_t step)
 
 // -- chosen by index --
 Tensor embedding(const Tensor& weight, const Tensor& indices);
+// Only the first result is there; the others serve gradients.
+std::tuple<Tensor, Tensor, Tensor, Tensor> embedding_bag(const Tensor& weight, const Tensor& indices,
+                                                         const Tensor& offsets, int64_t mode,
+                                                         const OptionalTensor& per_sample_weights,
+                                                         bool include_last_offset);
+std::tuple<Tensor, Tensor, Tensor, Tensor> embedding_bag_padding_idx(const Tensor& weight, const Tensor& indices,
+                                                                     const Tensor& offsets, int64_t mode,
+                                                                     const OptionalTensor& per_sample_weights,
+                                                                     bool include_last_offset,
+                                                                     std::optional<int64_t> padding_idx);
 Tensor index_Tensor(const Tensor& self, const OptionalTensors& indices);
 Tensor index_select(const Tensor& self, int64_t dim, const Tensor& index);
 Tensor gather(const Tensor& self, int64_t dim, const Tensor& index);
@@ -297,6 +334,39 @@ Tensor argsort(const Tensor& self, int64_t dim, bool descending);
 Tensor argsort_stable(const Tensor& self, bool stable, int64_t dim, bool descending);
 std::tuple<Tensor, Tensor> topk(const Tensor& self, int64_t k, int64_t dim, bool largest, bool sorted);
 
+Tensor searchsorted_Tensor(const Tensor& sorted_sequence, const Tensor& self, bool out_int32, bool right,
+                           std::optional<std::string_view> side, const OptionalTensor& sorter);
+Tensor searchsorted_Scalar(const Tensor& sorted_sequence, Number self, bool out_int32, bool right,
+                           std::optional<std::string_view> side, const OptionalTensor& sorter);
+Tensor bucketize_Tensor(const Tensor& self, const Tensor& boundaries, bool out_int32, bool right);
+Tensor bucketize_Scalar(Number self, const Tensor& boundaries, bool out_int32, bool right);
+
+// -- random numbers --
+Tensor normal_in_place(const Tensor& self, double mean, double std);
+Tensor uniform_in_place(const Tensor& self, double from, double to);
+Tensor exponential_in_place(const Tensor& self, double lambd);
+Tensor bernoulli_in_place_float(const Tensor& self, double p);
+Tensor bernoulli_in_place_Tensor(const Tensor& self, const Tensor& p);
+Tensor bernoulli(const Tensor& self);
+Tensor bernoulli_p(const Tensor& self, double p);
+Tensor rand(Ints size, std::optional<ScalarType> dtype);
+Tensor randn(Ints size, std::optional<ScalarType> dtype);
+Tensor rand_like(const Tensor& self, std::optional<ScalarType> dtype);
+Tensor randn_like(const Tensor& self, std::optional<ScalarType> dtype);
+Tensor randint(int64_t high, Ints size, std::optional<ScalarType> dtype);
+Tensor randint_low(int64_t low, int64_t high, Ints size, std::optional<ScalarType> dtype);
+Tensor randint_like(const Tensor& self, int64_t high, std::optional<ScalarType> dtype);
+Tensor randint_like_low_dtype(const Tensor& self, int64_t low, int64_t high, std::optional<ScalarType> dtype);
+Tensor randperm(int64_t n, std::optional<ScalarType> dtype);
+Tensor normal_float_float(double mean, double std, Ints size, std::optional<ScalarType> dtype);
+Tensor normal_Tensor_float(const Tensor& mean, double std);
+Tensor normal_float_Tensor(double mean, const Tensor& std);
+Tensor normal_Tensor_Tensor(const Tensor& mean, const Tensor& std);
+Tensor multinomial(const Tensor& self, int64_t num_samples, bool replacement);
+Tensor dropout(const Tensor& input, double p, bool train);
+Tensor dropout_in_place(const Tensor& self, double p, bool train);
+Tensor feature_dropout(const Tensor& input, double p, bool train);
+
 // -- products --
 Tensor mm(const Tensor& self, const Tensor& mat2);
 Tensor bmm(const Tensor& self, const Tensor& mat2);
@@ -306,6 +376,7 @@ Tensor matmul(const Tensor& self, const Tensor& other);
 Tensor mv(const Tensor& self, const Tensor& vec);
 Tensor dot(const Tensor& self, const Tensor& tensor);
 Tensor linear(const Tensor& input, const Tensor& weight, const OptionalTensor& bias);
+Tensor einsum(std::string_view equation, const Tensors& tensors);
 Tensor cdist(const Tensor& x1, const Tensor& x2, double p);
 
 // -- linear algebra --
@@ -324,9 +395,13 @@ Tensor conv1d(const Tensor& input, const Tensor& weight, const OptionalTensor& b
               Ints dilation, int64_t groups);
 Tensor conv2d(const Tensor& input, const Tensor& weight, const OptionalTensor& bias, Ints stride, Ints padding,
               Ints dilation, int64_t groups);
+Tensor conv3d(const Tensor& input, const Tensor& weight, const OptionalTensor& bias, Ints stride, Ints padding,
+              Ints dilation, int64_t groups);
 Tensor conv_transpose1d(const Tensor& input, const Tensor& weight, const OptionalTensor& bias, Ints stride,
                         Ints padding, Ints output_padding, int64_t groups, Ints dilation);
 Tensor conv_transpose2d_input(const Tensor& input, const Tensor& weight, const OptionalTensor& bias, Ints stride,
+                              Ints padding, Ints output_padding, int64_t groups, Ints dilation);
+Tensor conv_transpose3d_input(const Tensor& input, const Tensor& weight, const OptionalTensor& bias, Ints stride,
                               Ints padding, Ints output_padding, int64_t groups, Ints dilation);
 Tensor layer_norm(const Tensor& input, Ints normalized_shape, const OptionalTensor& weight, const OptionalTensor& bias,
                   double eps);
@@ -335,6 +410,10 @@ Tensor group_norm(const Tensor& input, int64_t num_groups, const OptionalTensor&
 Tensor batch_norm(const Tensor& input, const OptionalTensor& weight, const OptionalTensor& bias,
                   const OptionalTensor& running_mean, const OptionalTensor& running_var, bool training, double momentum,
                   double eps);
+Tensor instance_norm(const Tensor& input, const OptionalTensor& weight, const OptionalTensor& bias,
+                     const OptionalTensor& running_mean, const OptionalTensor& running_var, bool use_input_stats,
+                     double momentum, double eps);
+Tensor rms_norm(const Tensor& input, Ints normalized_shape, const OptionalTensor& weight, std::optional<double> eps);
 Tensor max_pool1d(const Tensor& self, Ints kernel_size, Ints stride, Ints padding, Ints dilation, bool ceil_mode);
 Tensor max_pool2d(const Tensor& self, Ints kernel_size, Ints stride, Ints padding, Ints dilation, bool ceil_mode);
 Tensor avg_pool2d(const Tensor& self, Ints kernel_size, Ints stride, Ints padding, bool ceil_mode,
@@ -348,6 +427,26 @@ Tensor upsample_nearest2d(const Tensor& self, Ints output_size, std::optional<do
                           std::optional<double> scales_w);
 Tensor upsample_bilinear2d(const Tensor& self, Ints output_size, bool align_corners, std::optional<double> scales_h,
                            std::optional<double> scales_w);
+Tensor upsample_nearest2d_vec(const Tensor& input, std::optional<Ints> output_size,
+                              std::optional<Doubles> scale_factors);
+Tensor upsample_bilinear2d_vec(const Tensor& input, std::optional<Ints> output_size, bool align_corners,
+                               std::optional<Doubles> scale_factors);
+Tensor upsample_bicubic2d(const Tensor& self, Ints output_size, bool align_corners, std::optional<double> scales_h,
+                          std::optional<double> scales_w);
+Tensor upsample_bicubic2d_vec(const Tensor& input, std::optional<Ints> output_size, bool align_corners,
+                              std::optional<Doubles> scale_factors);
+Tensor upsample_nearest1d(const Tensor& self, Ints output_size, std::optional<double> scales);
+Tensor upsample_nearest1d_vec(const Tensor& input, std::optional<Ints> output_size,
+                              std::optional<Doubles> scale_factors);
+Tensor upsample_linear1d(const Tensor& self, Ints output_size, bool align_corners, std::optional<double> scales);
+Tensor upsample_linear1d_vec(const Tensor& input, std::optional<Ints> output_size, bool align_corners,
+                             std::optional<Doubles> scale_factors);
+std::tuple<Tensor, Tensor> _native_multi_head_attention(const Tensor& query, const Tensor& key, const Tensor& value,
+                                                        int64_t embed_dim, int64_t num_head, const Tensor& qkv_weight,
+                                                        const Tensor& qkv_bias, const Tensor& proj_weight,
+                                                        const Tensor& proj_bias, const OptionalTensor& mask,
+                                                        bool need_weights, bool average_attn_weights,
+                                                        std::optional<int64_t> mask_type);
 Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value,
                                     const OptionalTensor& attn_mask, double dropout_p, bool is_causal,
                                     std::optional<double> scale, bool enable_gqa);
@@ -362,8 +461,31 @@ Tensor rnn_tanh_cell(const Tensor& input, const Tensor& hx, const Tensor& w_ih, 
 std::tuple<Tensor, Tensor> gru_input(const Tensor& input, const Tensor& hx, const Tensors& params, bool has_biases,
                                      int64_t num_layers, double dropout, bool train, bool bidirectional,
                                      bool batch_first);
+std::tuple<Tensor, Tensor> gru_data(const Tensor& data, const Tensor& batch_sizes, const Tensor& hx,
+                                    const Tensors& params, bool has_biases, int64_t num_layers, double dropout,
+                                    bool train, bool bidirectional);
+Tensor rnn_relu_cell(const Tensor& input, const Tensor& hx, const Tensor& w_ih, const Tensor& w_hh,
+                     const OptionalTensor& b_ih, const OptionalTensor& b_hh);
+std::tuple<Tensor, Tensor> rnn_tanh_input(const Tensor& input, const Tensor& hx, const Tensors& params, bool has_biases,
+                                          int64_t num_layers, double dropout, bool train, bool bidirectional,
+                                          bool batch_first);
+std::tuple<Tensor, Tensor> rnn_tanh_data(const Tensor& data, const Tensor& batch_sizes, const Tensor& hx,
+                                         const Tensors& params, bool has_biases, int64_t num_layers, double dropout,
+                                         bool train, bool bidirectional);
+std::tuple<Tensor, Tensor> rnn_relu_input(const Tensor& input, const Tensor& hx, const Tensors& params, bool has_biases,
+                                          int64_t num_layers, double dropout, bool train, bool bidirectional,
+                                          bool batch_first);
+std::tuple<Tensor, Tensor> rnn_relu_data(const Tensor& data, const Tensor& batch_sizes, const Tensor& hx,
+                                         const Tensors& params, bool has_biases, int64_t num_layers, double dropout,
+                                         bool train, bool bidirectional);
 std::tuple<Tensor, Tensor, Tensor> lstm_input(const Tensor& input, const Tensors& hx, const Tensors& params,
                                               bool has_biases, int64_t num_layers, double dropout, bool train,
                                               bool bidirectional, bool batch_first);
+std::tuple<Tensor, Tensor, Tensor> lstm_data(const Tensor& data, const Tensor& batch_sizes, const Tensors& hx,
+                                             const Tensors& params, bool has_biases, int64_t num_layers, double dropout,
+                                             bool train, bool bidirectional);
+std::tuple<Tensor, Tensor> _pack_padded_sequence(const Tensor& input, const Tensor& lengths, bool batch_first);
+std::tuple<Tensor, Tensor> _pad_packed_sequence(const Tensor& data, const Tensor& batch_sizes, bool batch_first,
+                                                Number padding_value, int64_t total_length);
 
 }  // namespace torch2cpp::slim::op
