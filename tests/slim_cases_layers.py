@@ -44,7 +44,7 @@ def sequences() -> Iterator[Case]:
     """Packed sequences, recurrent layers over them, places in sorted rows, bags of embeddings."""
     torch.manual_seed(7)
     steps = torch.randn(6, 3, 4)
-    for lengths in ((6, 4, 1), (3, 3, 3), (5, 5, 2), (2, 3, 1), (4, 2, 0)):
+    for lengths in ((6, 4, 1), (3, 3, 3), (5, 5, 2), (2, 3, 1), (4, 2, 0), (7, 1, 1)):
         yield aten._pack_padded_sequence.default, (steps, torch.tensor(lengths), False), {}
     batch = steps.transpose(0, 1)
     data, counts = torch._VF._pack_padded_sequence(batch, torch.tensor([5, 4, 1]), True)

@@ -54,6 +54,9 @@ BackendOption = Annotated[
     typer.Option(help="What compiles the regions: aten, aotinductor, onnxruntime, torchscript, openvino, or auto."),
 ]
 ThreadsOption = Annotated[int | None, typer.Option(help="Threads of tensor operations; torch's own number by default.")]
+StaticOption = Annotated[
+    bool, typer.Option("--static", help="Links the program without shared libraries; with --runtime slim.")
+]
 RuntimeOption = Annotated[
     str, typer.Option(help="What programs stand on: libtorch, or slim, which is part of them and small.")
 ]
@@ -91,9 +94,11 @@ def check(
     threads: ThreadsOption = None,
     free_rounding: RoundingOption = False,
     runtime: RuntimeOption = "libtorch",
+    static: StaticOption = False,
 ) -> None:
     """Transpiles, builds, and compares with Python on every input of the file."""
     with _reporting(as_json), _folder(out) as folder, _prints_to_stderr(as_json) as answer:
+        _check_static(static, runtime)
         project, _ = _project(
             file,
             Options(
@@ -101,6 +106,7 @@ def check(
                 target=target,
                 cpu=cpu,
                 runtime=runtime,
+                static=static,
                 out=folder,
                 dump_dir=dump_dir,
                 passes=choose_passes(passes),
@@ -119,6 +125,11 @@ def check(
         else:
             _print_verdict(verdict, project)
         raise typer.Exit(OK if verdict.ok else DIFFERS)
+
+
+def _check_static(static: bool, runtime: str) -> None:
+    if static and runtime != "slim":
+        raise typer.BadParameter("--static needs --runtime slim: libtorch is a shared library")
 
 
 @app.command(name="compile")
@@ -140,14 +151,11 @@ def compile_(
     free_rounding: RoundingOption = False,
     again: Annotated[bool, typer.Option("--again", help="Transpiles also where nothing has changed.")] = False,
     runtime: RuntimeOption = "libtorch",
-    static: Annotated[
-        bool, typer.Option("--static", help="Links the program without shared libraries; with --runtime slim.")
-    ] = False,
+    static: StaticOption = False,
 ) -> None:
     """Transpiles and builds a project; where nothing has changed since, only what is not built yet."""
     with _reporting(False):
-        if static and runtime != "slim":
-            raise typer.BadParameter("--static needs --runtime slim: libtorch is a shared library")
+        _check_static(static, runtime)
         options = Options(
             backend=backend,
             target=target,

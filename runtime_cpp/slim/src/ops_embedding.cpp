@@ -62,8 +62,9 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> embedding_bag_padding_idx(const Tenso
   }
   const int64_t* first = slim::data<int64_t>(starts);
   for (int64_t bag = 0; bag < impl(starts).numel(); ++bag) {
-    if (first[bag] < (bag == 0 ? 0 : first[bag - 1]) || first[bag] > count || (bag == 0 && first[0] != 0)) {
-      raise_runtime_error("embedding_bag: offsets have to begin at 0 and rise to at most the length of the input");
+    // As eager, a bag that begins behind the next one is empty.
+    if (first[bag] < 0 || first[bag] > count || first[0] != 0) {
+      raise_runtime_error("embedding_bag: offsets have to begin at 0 and stay within the length of the input");
     }
   }
   if (padding_idx && *padding_idx < 0) {

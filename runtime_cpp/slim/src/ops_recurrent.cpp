@@ -249,18 +249,17 @@ std::tuple<Tensor, Tensor> _pack_padded_sequence(const Tensor& input, const Tens
           "requirement if you do not need ONNX exportability.");
     }
   }
-  if (each[0] > longest) {
-    raise_runtime_error("Expected lengths of at most " + std::to_string(longest) + ", the steps there are, got " +
-                        std::to_string(each[0]));
-  }
   const Tensor sizes = slim::empty(std::array<int64_t, 1>{each[0]}, ScalarType::Long);
   Tensors parts;
   for (int64_t t = 0; t < each[0]; ++t) {
     const int64_t count = std::count_if(each, each + batch, [&](int64_t length) { return length > t; });
     slim::data<int64_t>(sizes)[t] = count;
-    parts.push_back(torch2cpp::narrow(torch2cpp::select(steps, 0, t), 0, 0, count));
+    // As eager, lengths beyond the steps there are count, and bring nothing.
+    if (t < longest) {
+      parts.push_back(torch2cpp::narrow(torch2cpp::select(steps, 0, t), 0, 0, count));
+    }
   }
-  return {cat(parts, 0), sizes};
+  return {parts.empty() ? torch2cpp::narrow(flatten_using_ints(steps, 0, 1), 0, 0, 0) : cat(parts, 0), sizes};
 }
 
 std::tuple<Tensor, Tensor> _pad_packed_sequence(const Tensor& data, const Tensor& batch_sizes, bool batch_first,

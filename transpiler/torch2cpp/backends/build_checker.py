@@ -76,7 +76,7 @@ def build_checker(
 
     usual = (*_USUAL_RUNTIME, *below.support)
     runtime = [(source / name, Unit(name)) for name in usual]
-    runtime += [(folder / u.path, u) for u in below.units()]
+    runtime += [(folder / u.path, u) for u in below.units(toolchain.target)]
     objects = compile_all([*((folder / u.path, u) for u in units), (main, Unit(main.name)), *runtime])
     try:
         link_all(objects)

@@ -107,7 +107,7 @@ def write_project(
             below.system_includes,
             below.flags,
             below.link_options,
-            tuple(UnitView(u.path, u.flags, u.definitions) for u in below.units()),
+            tuple(UnitView(u.path, u.flags, u.definitions) for u in below.units(target or Target())),
         ),
     )
     templates = _FILES | (_STATEFUL if view.stateful else {})

@@ -54,7 +54,9 @@ def make_bundle(project: Path, out: Path, target: str | None = None) -> Bundle:
     toolchain = toolchain_of(machine)
     if out.exists() and not _is_bundle(out):
         raise TargetError(f"{out} is there and is no bundle: name another folder")
-    built = build(project, name, target=machine, more={"TORCH2CPP_BUNDLE": "ON"})
+    # Without libtorch one executable needs no libraries beside it.
+    settings = {"TORCH2CPP_BUNDLE": "ON"} | ({} if machine.libtorch else {"TORCH2CPP_STATIC": "ON"})
+    built = build(project, name, target=machine, more=settings)
     shutil.rmtree(out, ignore_errors=True)
     _install(built, out)
     for each in ("weights.safetensors", "model.json"):
@@ -74,7 +76,9 @@ def _made_for(project: Path) -> tuple[str, Target]:
     try:
         manifest = json.loads(path.read_text())
         target = manifest["target"]
-        return manifest["name"], Target(target["name"], target.get("cpu"))
+        # Projects of earlier versions do not say: they rest on libtorch.
+        libtorch = manifest.get("runtime", "libtorch") == "libtorch"
+        return manifest["name"], Target(target["name"], target.get("cpu"), libtorch=libtorch)
     except (OSError, ValueError, KeyError) as error:
         raise TargetError(f"{project} is no project of torch2cpp: its model.json cannot be read ({error})") from error
 
