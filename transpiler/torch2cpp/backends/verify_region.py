@@ -16,7 +16,7 @@ from typing import Any, final
 import torch
 
 from torch2cpp.backends.compare import Difference, compare, worst
-from torch2cpp.backends.sample_file import ResultReader, SampleWriter
+from torch2cpp.backends.sample_file import SEED, ResultReader, SampleWriter
 from torch2cpp.hostir.ops import Value
 from torch2cpp.hostir.program import Region
 from torch2cpp.hostir.types import BOOL, FLOAT, INT, Type
@@ -192,7 +192,9 @@ def _eager(
 ) -> tuple[tuple[Any, ...], Any]:
     """What the region gives for a sample, and its arguments afterwards."""
     args = clone(sample)
-    return run_region(region, args, weights, fill=fill), args
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(SEED)
+        return run_region(region, args, weights, fill=fill), args
 
 
 def mean_error(got: Any, want: Any) -> float:

@@ -248,6 +248,8 @@ class ProjectView:
     state_methods: StateMethods
     #: Names of the backends used.
     backends: tuple[str, ...]
+    #: Whether it draws random numbers.
+    random: bool = False
 
     @property
     def has_pinned(self) -> bool:

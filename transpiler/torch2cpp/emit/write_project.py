@@ -62,7 +62,10 @@ _LIBTORCH = {
     "cmake/FindLibtorchCpu.cmake": "cmake/FindLibtorchCpu.cmake",
     "python/tensor_border.h": "python/tensor_border.h",
 }
-_SLIM = {"python/slim_tensor_border.h": "python/tensor_border.h"}
+_SLIM = {
+    "python/slim_tensor_border.h": "python/tensor_border.h",
+    "python/slim_random.h": "python/slim_random.h",
+}
 _CPP = (".h", ".cpp")
 
 
