@@ -1,8 +1,9 @@
 // Products of float matrices: panels packed for the caches, and the narrow products of single rows.
 #include <algorithm>
-#include <cstdlib>
 #include <memory>
+#include <new>
 
+#include <torch2cpp/slim/arena.h>
 #include <torch2cpp/slim/gemm.h>
 
 namespace torch2cpp::slim {
@@ -52,8 +53,8 @@ class Scratch {
  public:
   float* get(int64_t count) {
     if (count > count_) {
-      memory_.reset(static_cast<float*>(
-          std::aligned_alloc(64, (static_cast<std::size_t>(count) * sizeof(float) + 63) / 64 * 64)));
+      memory_.reset();
+      memory_.reset(static_cast<float*>(arena_allocate_aligned(static_cast<std::size_t>(count) * sizeof(float))));
       count_ = memory_ == nullptr ? 0 : count;
       if (memory_ == nullptr) {
         throw std::bad_alloc();
@@ -64,7 +65,7 @@ class Scratch {
 
  private:
   struct Free {
-    void operator()(float* memory) const { std::free(memory); }
+    void operator()(float* memory) const { arena_free(memory); }
   };
   std::unique_ptr<float, Free> memory_;
   int64_t count_ = 0;

@@ -1,9 +1,9 @@
-#include <cstdlib>
 #include <cstring>
 #include <new>
 #include <string>
 
 #include <torch2cpp/errors.h>
+#include <torch2cpp/slim/arena.h>
 #include <torch2cpp/slim/storage.h>
 
 namespace torch2cpp::slim {
@@ -32,7 +32,7 @@ bool Storage::owns() const {
 
 Storage::Ref Storage::allocate(std::size_t bytes) {
   const std::size_t rounded = (bytes + kAlignment - 1) / kAlignment * kAlignment;
-  void* memory = rounded < bytes ? nullptr : std::aligned_alloc(kAlignment, kHeader + rounded);
+  void* memory = rounded < bytes ? nullptr : arena_allocate_aligned(kHeader + rounded);
   if (memory == nullptr) {
     raise_error("MemoryError", "no memory left for a tensor of " + std::to_string(bytes) + " bytes");
   }
@@ -41,7 +41,7 @@ Storage::Ref Storage::allocate(std::size_t bytes) {
 }
 
 Storage::Ref Storage::borrow(void* data, std::size_t bytes, Deleter deleter, void* context) {
-  void* memory = std::aligned_alloc(kAlignment, kHeader);
+  void* memory = arena_allocate_aligned(kHeader);
   if (memory == nullptr) {
     raise_error("MemoryError", "no memory left");
   }
@@ -53,13 +53,13 @@ void Storage::grow(std::size_t bytes) {
     raise_runtime_error("Trying to resize storage that is not resizable");
   }
   const std::size_t rounded = (bytes + kAlignment - 1) / kAlignment * kAlignment;
-  auto* memory = rounded < bytes ? nullptr : static_cast<char*>(std::aligned_alloc(kAlignment, rounded));
+  auto* memory = rounded < bytes ? nullptr : static_cast<char*>(arena_allocate_aligned(rounded));
   if (memory == nullptr) {
     raise_error("MemoryError", "no memory left for a tensor of " + std::to_string(bytes) + " bytes");
   }
   std::memcpy(memory, data_, bytes_);
   if (grown_) {
-    std::free(data_);
+    arena_free(data_);
   }
   in_use.fetch_sub(bytes_, std::memory_order_relaxed);
   count(bytes);
@@ -77,11 +77,11 @@ void Storage::Ref::release() {
   } else if (block_->owns()) {
     in_use.fetch_sub(block_->bytes_, std::memory_order_relaxed);
     if (block_->grown_) {
-      std::free(block_->data_);
+      arena_free(block_->data_);
     }
   }
   block_->~Storage();
-  std::free(block_);
+  arena_free(block_);
 }
 
 std::size_t bytes_in_use() { return in_use.load(std::memory_order_relaxed); }

@@ -63,7 +63,8 @@ def slim_files() -> dict[str, str]:
         for path in sorted((root / folder).rglob("*"))
         if path.is_file()
     }
-    own["runtime/slim/slim.cpp"] = (root / "slim.cpp").read_text(encoding="utf-8")
+    for name in ("slim.cpp", "operator_new.cpp"):
+        own[f"runtime/slim/{name}"] = (root / name).read_text(encoding="utf-8")
     return own | {f"{HEADERS}/{path}": text for path, text in torch_headers().items()} | _licences()
 
 
