@@ -104,7 +104,8 @@ _IMPOSSIBLE = {
     "arm-linux-gnueabihf": (
         "no backend serves 32-bit Arm: every backend's program rests on libtorch, which PyTorch does not publish for "
         "it, and neither ONNX Runtime nor OpenVINO publish a package there. Boards since the Raspberry Pi 3 "
-        "run a 64-bit system: use that and --target aarch64-linux-gnu"
+        "run a 64-bit system: use that and --target aarch64-linux-gnu; or use --runtime slim, whose programs need no "
+        "libtorch"
     )
 }
 
