@@ -30,6 +30,7 @@
 #include "src/random.cpp"
 #include "src/rows.cpp"
 #include "src/shim_constants.cpp"
+#include "src/shim_layers.cpp"
 #include "src/shim_lists.cpp"
 #include "src/shim_operators.cpp"
 #include "src/shim_products.cpp"

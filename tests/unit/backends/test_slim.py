@@ -9,14 +9,13 @@ import pytest
 from torch2cpp.backends.registry import UnknownBackend
 from torch2cpp.backends.runtimes import LIBTORCH, UnknownRuntime, choose_runtime
 from torch2cpp.backends.slim.files import slim_units, torch_headers
-from torch2cpp.backends.slim.operators import operators, slim_folder
+from torch2cpp.backends.slim.operators import declarations, operators, slim_folder
 from torch2cpp.backends.slim.shim import functions, missing
 from torch2cpp.toolchain.targets.target import Target
 
 
 def test_every_declaration_is_read() -> None:
-    header = (slim_folder() / "include/torch2cpp/slim/operators.h").read_text()
-    assert len(operators()) == len(re.findall(r"\);", header))
+    assert len(operators()) == declarations().count(");") > 300
 
 
 def test_parameters() -> None:
