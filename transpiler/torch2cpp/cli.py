@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from torch2cpp.backends.protocol import RegionReport
-from torch2cpp.backends.registry import UnknownBackend
+from torch2cpp.backends.registry import AUTO, DEFAULT, UnknownBackend
 from torch2cpp.backends.runtimes import UnknownRuntime
 from torch2cpp.bench.result import UnknownRival, choose_rivals
 from torch2cpp.cli_target import CpuOption, register
@@ -187,7 +187,7 @@ def compile_(
 def bench(
     file: FileArgument,
     against: Annotated[
-        str, typer.Option(help="Rivals, separated by commas.")
+        str, typer.Option(help="Rivals, separated by commas; `libtorch` with --runtime slim.")
     ] = "eager,compile,torchscript,onnxruntime",
     backend: BackendOption = "auto",
     threads: ThreadsOption = None,
@@ -202,15 +202,25 @@ def bench(
     as_json: Annotated[bool, typer.Option("--json", help="Prints one line of JSON and nothing else.")] = False,
     passes: PassesOption = "all",
     free_rounding: RoundingOption = False,
+    runtime: RuntimeOption = "libtorch",
+    static: StaticOption = False,
 ) -> None:
     """Measures the C++ against Python and other compilers on the file's inputs, all in turns."""
     from torch2cpp.bench.measure import Effort
     from torch2cpp.bench.run import bench as run_bench
 
     with _reporting(as_json), _folder(out) as folder, _prints_to_stderr(as_json) as answer:
+        _check_static(static, runtime)
         rivals = choose_rivals([name for name in against.split(",") if name])
         options = Options(
-            backend=backend, out=folder, passes=choose_passes(passes), threads=threads, free_rounding=free_rounding
+            # Without libtorch there is one backend to choose from.
+            backend=DEFAULT if runtime == "slim" and backend == AUTO else backend,
+            out=folder,
+            passes=choose_passes(passes),
+            threads=threads,
+            free_rounding=free_rounding,
+            runtime=runtime,
+            static=static,
         )
         project, _ = _project(file, options, entry, as_json)
         with _progress(as_json) as step:

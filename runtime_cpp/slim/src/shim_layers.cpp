@@ -75,11 +75,6 @@ AOTITorchError aoti_torch_cpu_bucketize_Tensor(AtenTensorHandle self, AtenTensor
       [&] { give(op::bucketize_Tensor(borrowed(self), borrowed(boundaries), out_int32 != 0, right != 0), ret); });
 }
 
-AOTITorchError aoti_torch_cpu_cholesky_solve(AtenTensorHandle self, AtenTensorHandle input2, int32_t upper,
-                                             AtenTensorHandle* ret) {
-  return guarded([&] { give(op::cholesky_solve(borrowed(self), borrowed(input2), upper != 0), ret); });
-}
-
 AOTITorchError aoti_torch_cpu_squeeze_dim(AtenTensorHandle self, int64_t dim, AtenTensorHandle* ret) {
   return guarded([&] { give(op::squeeze_dim(borrowed(self), dim), ret); });
 }
