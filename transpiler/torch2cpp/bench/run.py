@@ -11,8 +11,8 @@ import torch
 from torch2cpp.bench.ablate import without_each_pass
 from torch2cpp.bench.measure import Effort, measure
 from torch2cpp.bench.ours import Emitted, RegionsOnly
-from torch2cpp.bench.pieces import Pieces
 from torch2cpp.bench.over_libtorch import over_libtorch
+from torch2cpp.bench.pieces import Pieces
 from torch2cpp.bench.result import LIBTORCH, OURS, RIVALS, BenchResult, choose_rivals, describe
 from torch2cpp.bench.rivals import Calls, CannotRun, PythonRival, Rival, checked, compiled, scripted
 from torch2cpp.bench.startup import startup
