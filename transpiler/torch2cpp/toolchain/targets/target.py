@@ -82,7 +82,7 @@ STANDALONE: Mapping[str, Architecture] = {
         machine_bytes="2800",
         wheels="armv7l",
         emulators=("qemu-arm", "qemu-arm-static"),
-        cpu="generic-armv7-a+fp",
+        cpu="generic-armv7-a+vfpv3-d16",
         emulated_cpu="cortex-a7",
         packages=("g++-arm-linux-gnueabihf", "qemu-user"),
     ),
