@@ -12,6 +12,7 @@ from torch import nn
 from torch2cpp import Refused
 from torch2cpp.project import Project, transpile
 from torch2cpp.toolchain.build import build
+from torch2cpp.toolchain.bundle import make_bundle
 from torch2cpp.toolchain.tools import compiler
 
 pytestmark = pytest.mark.slow
@@ -91,6 +92,18 @@ def test_later_calls_take_no_memory(steps: Project, tmp_path: Path) -> None:
 def _output(*command: str) -> str:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     return done.stdout + done.stderr
+
+
+def test_bundle_is_one_executable(steps: Project, tmp_path: Path) -> None:
+    bundle = make_bundle(steps.folder, tmp_path / "bundle", "native")
+    names = {name for name, _ in bundle.parts}
+    assert names == {"steps_run", "verify", "weights.safetensors", "model.json", "golden"}
+    assert "not a dynamic executable" in _output("ldd", str(bundle.folder / "verify"))
+    moved = tmp_path / "device"
+    bundle.folder.rename(moved)
+    done = subprocess.run([moved / "verify"], cwd="/", capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "MB at most" in done.stdout
 
 
 class Noisy(nn.Module):

@@ -64,10 +64,11 @@ def make_bundle(project: Path, out: Path, target: str | None = None) -> Bundle:
     shutil.copytree(project / "golden", out / "golden")
     programs = [out / f"{name}_run", out / "verify"]
     libraries = _libraries(programs, built, toolchain)
-    (out / "lib").mkdir()
-    for soname, path in libraries.items():
-        shutil.copy(path, out / "lib" / soname)
-    return Bundle(out, _parts(out), _glibc([*programs, *(out / "lib").iterdir()], toolchain))
+    copies = {out / "lib" / soname: path for soname, path in libraries.items()}
+    for copy, path in copies.items():
+        copy.parent.mkdir(exist_ok=True)
+        shutil.copy(path, copy)
+    return Bundle(out, _parts(out), _glibc([*programs, *copies], toolchain))
 
 
 def _made_for(project: Path) -> tuple[str, Target]:
@@ -130,5 +131,5 @@ def _parts(folder: Path) -> tuple[tuple[str, int], ...]:
     def size(path: Path) -> int:
         return sum(p.stat().st_size for p in path.rglob("*") if p.is_file()) if path.is_dir() else path.stat().st_size
 
-    entries = [p for p in sorted(folder.iterdir()) if p.name != "lib"] + sorted((folder / "lib").iterdir())
+    entries = [p for p in sorted(folder.iterdir()) if p.name != "lib"] + sorted((folder / "lib").glob("*"))
     return tuple((str(p.relative_to(folder)), size(p)) for p in entries)
