@@ -12,6 +12,7 @@ namespace {
 struct Kernels {
   int64_t rows, columns;
   void (*panel)(int64_t k, const float* a, const float* b, float* out);
+  void (*panel_of_rows)(int64_t k, const float* const* rows, const float* b, float* out);
   void (*four_dots)(int64_t k, const float* x, const float* const* rows, float* out);
   void (*add_scaled)(int64_t n, float x, const float* row, float* out);
 };
@@ -71,8 +72,8 @@ class Scratch {
   int64_t count_ = 0;
 };
 
-// Depth of a panel, rows of a that stay in the second cache, columns of b in the third.
-constexpr int64_t kDepth = 256, kMostRows = 144, kMostColumns = 2048;
+// Rows of the tallest kernel; depth of a panel, rows of a that stay in the second cache, columns of b in the third.
+constexpr int64_t kMostHeight = 12, kDepth = 256, kMostRows = 144, kMostColumns = 2048;
 
 // `width` neighbours along `across`, step by step along `along`, filled up with zeros.
 void pack(const float* from, int64_t across, int64_t along, int64_t count, int64_t width, int64_t depth, float* to) {
@@ -189,7 +190,36 @@ void blocked_product(int64_t m, int64_t n, int64_t k, float alpha, Matrix<const 
   }
 }
 
+// Few columns: the values of a are not used often enough to be worth packing, those of b are.
+void few_columns_product(int64_t m, int64_t n, int64_t k, float alpha, Matrix<const float> a, Matrix<const float> b,
+                         Matrix<float> c, const Kernels& use) {
+  thread_local Scratch scratch;
+  const int64_t width = use.columns, height = use.rows, panels = (n + width - 1) / width;
+  float* right = scratch.get(panels * width * std::min(k, kDepth) + height * width);
+  float* tile = right + panels * width * std::min(k, kDepth);
+  const float* rows[kMostHeight];
+  for (int64_t k0 = 0; k0 < k; k0 += kDepth) {
+    const int64_t depth = std::min(kDepth, k - k0);
+    for (int64_t j = 0; j < n; j += width) {
+      pack(b.data + k0 * b.row + j * b.column, b.column, b.row, std::min(width, n - j), width, depth,
+           right + j * depth);
+    }
+    for (int64_t i = 0; i < m; i += height) {
+      for (int64_t r = 0; r < height; ++r) {
+        rows[r] = a.data + std::min(i + r, m - 1) * a.row + k0;
+      }
+      for (int64_t j = 0; j < n; j += width) {
+        use.panel_of_rows(depth, rows, right + j * depth, tile);
+        add_tile(tile, width, std::min(height, m - i), std::min(width, n - j), alpha,
+                 {c.data + i * c.row + j * c.column, c.row, c.column});
+      }
+    }
+  }
+}
+
 constexpr int64_t kFewRows = 4;
+// Panels of columns up to which one matrix stays where it is.
+constexpr int64_t kFewPanels = 2;
 // Products from which on a second thread pays.
 constexpr int64_t kWorthThreads = int64_t{1} << 20;
 
@@ -201,6 +231,11 @@ void product(int64_t m, int64_t n, int64_t k, float alpha, Matrix<const float> a
   } else if (n <= kFewRows && (a.row == 1 || a.column == 1)) {
     narrow_product(n, m, k, alpha, {b.data, b.column, b.row}, {a.data, a.column, a.row}, {c.data, c.column, c.row},
                    use);
+  } else if (n <= kFewPanels * use.columns && a.column == 1 && n <= m) {
+    few_columns_product(m, n, k, alpha, a, b, c, use);
+  } else if (m <= kFewPanels * use.columns && b.row == 1 && m <= n) {
+    few_columns_product(n, m, k, alpha, {b.data, b.column, b.row}, {a.data, a.column, a.row}, {c.data, c.column, c.row},
+                        use);
   } else {
     blocked_product(m, n, k, alpha, a, b, c, use);
   }
