@@ -95,6 +95,18 @@ def images() -> Iterator[Case]:
     yield aten.conv3d.default, (block[0], torch.randn(6, 4, 1, 1, 1)), {}
     turned = torch.randn(4, 3, 2, 3, 2)
     yield aten.convolution.default, (block, turned, None, [2] * 3, [0, 1, 0], [1] * 3, True, [1, 0, 1], 1), {}
+    last = torch.channels_last
+    wide = torch.randn(2, 6, 25, 24).to(memory_format=last)
+    for channels, kernel, rest in ((6, 3, ([1], [1])), (6, 1, ()), (6, 1, ([2],)), (6, 2, ([2, 1], [1, 0], [1, 2]))):
+        weight = torch.randn(9, channels, kernel, kernel).to(memory_format=last)
+        yield aten.conv2d.default, (wide, weight, torch.randn(9), *rest), {}
+        yield aten.conv2d.default, (wide.double(), weight.double(), None, *rest), {}
+        yield aten.conv2d.default, (wide.bfloat16(), weight.bfloat16(), None, *rest), {}
+    for repeat in (1, 2):
+        weight = torch.randn(6 * repeat, 1, 3, 3).to(memory_format=last)
+        yield aten.conv2d.default, (wide, weight, torch.randn(6 * repeat), [2, 1], [1, 0], [1, 2], 6), {}
+    yield aten.conv2d.default, (wide, torch.randn(4, 3, 3, 3), None, [1], [0], [1], 2), {}
+    yield aten.conv2d.default, (wide[:0], torch.randn(4, 6, 3, 3)), {}
     image, line = torch.randn(2, 3, 5, 4), torch.randn(2, 3, 6)
     for sizes, scales in (([9, 3], None), (None, [2.0, 1.5]), (None, [0.6, 0.5])):
         yield aten.upsample_nearest2d.vec, (image, sizes, scales), {}

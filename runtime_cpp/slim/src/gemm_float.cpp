@@ -5,17 +5,10 @@
 
 #include <torch2cpp/slim/arena.h>
 #include <torch2cpp/slim/gemm.h>
+#include <torch2cpp/slim/kernels.h>
 
 namespace torch2cpp::slim {
 namespace {
-
-struct Kernels {
-  int64_t rows, columns;
-  void (*panel)(int64_t k, const float* a, const float* b, float* out);
-  void (*panel_of_rows)(int64_t k, const float* const* rows, const float* b, float* out);
-  void (*four_dots)(int64_t k, const float* x, const float* const* rows, float* out);
-  void (*add_scaled)(int64_t n, float x, const float* row, float* out);
-};
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #pragma GCC push_options
@@ -38,6 +31,8 @@ inline constexpr int kLanes = 4, kRows = 6, kVectors = 2;
 #include "gemm_kernel.inc"
 }  // namespace plain
 
+}  // namespace
+
 const Kernels& kernels() {
 #if defined(__x86_64__) && defined(__GNUC__)
   static const Kernels& chosen = __builtin_cpu_supports("avx512f")                                 ? avx512::kKernels
@@ -48,6 +43,8 @@ const Kernels& kernels() {
   return plain::kKernels;
 #endif
 }
+
+namespace {
 
 // Memory of one thread that grows and stays.
 class Scratch {
@@ -76,7 +73,8 @@ class Scratch {
 constexpr int64_t kMostHeight = 12, kDepth = 256, kMostRows = 144, kMostColumns = 2048;
 
 // `width` neighbours along `across`, step by step along `along`, filled up with zeros.
-void pack(const float* from, int64_t across, int64_t along, int64_t count, int64_t width, int64_t depth, float* to) {
+void pack(const float* from, int64_t across, int64_t along, int64_t count, int64_t width, int64_t depth, float* to,
+          const Kernels& use) {
   if (across == 1 && count == width) {
     for (int64_t step = 0; step < depth; ++step) {
       std::copy_n(from + step * along, width, to + step * width);
@@ -85,6 +83,10 @@ void pack(const float* from, int64_t across, int64_t along, int64_t count, int64
   }
   if (count < width) {
     std::fill_n(to, width * depth, 0.0F);
+  }
+  if (along == 1) {
+    use.pack_lines(from, across, count, width, depth, to);
+    return;
   }
   for (int64_t i = 0; i < count; ++i) {
     const float* line = from + i * across;
@@ -170,13 +172,13 @@ void blocked_product(int64_t m, int64_t n, int64_t k, float alpha, Matrix<const 
       const int64_t depth = std::min(kDepth, k - k0);
       for (int64_t j = 0; j < columns; j += width) {
         pack(b.data + k0 * b.row + (j0 + j) * b.column, b.column, b.row, std::min(width, columns - j), width, depth,
-             right + j * depth);
+             right + j * depth, use);
       }
       for (int64_t i0 = 0; i0 < m; i0 += kMostRows) {
         const int64_t rows = std::min(kMostRows, m - i0);
         for (int64_t i = 0; i < rows; i += height) {
           pack(a.data + (i0 + i) * a.row + k0 * a.column, a.row, a.column, std::min(height, rows - i), height, depth,
-               left + i * depth);
+               left + i * depth, use);
         }
         for (int64_t j = 0; j < columns; j += width) {
           for (int64_t i = 0; i < rows; i += height) {
@@ -201,8 +203,8 @@ void few_columns_product(int64_t m, int64_t n, int64_t k, float alpha, Matrix<co
   for (int64_t k0 = 0; k0 < k; k0 += kDepth) {
     const int64_t depth = std::min(kDepth, k - k0);
     for (int64_t j = 0; j < n; j += width) {
-      pack(b.data + k0 * b.row + j * b.column, b.column, b.row, std::min(width, n - j), width, depth,
-           right + j * depth);
+      pack(b.data + k0 * b.row + j * b.column, b.column, b.row, std::min(width, n - j), width, depth, right + j * depth,
+           use);
     }
     for (int64_t i = 0; i < m; i += height) {
       for (int64_t r = 0; r < height; ++r) {

@@ -37,18 +37,6 @@ std::array<int64_t, 4> channels_last_strides(Shape sizes) {
 
 namespace {
 
-// Fewer dimensions than three have size 1 in front.
-struct Plan {
-  int64_t batch, in_channels, out_channels, groups;
-  Three in, out;
-  Window window;
-  int64_t taps() const { return element_count(window.kernel); }
-  int64_t in_group() const { return in_channels / groups; }
-  int64_t out_group() const { return out_channels / groups; }
-  int64_t in_area() const { return element_count(in); }
-  int64_t out_area() const { return element_count(out); }
-};
-
 // Where a tap of the kernel meets the input: the line of an output line, and which of its outputs lie inside.
 struct Tap {
   Three at;
@@ -285,6 +273,9 @@ Tensor convolution(const Tensor& input, const Tensor& weight, const OptionalTens
   result.insert(result.end(), plan.out.end() - dims, plan.out.end());
   // Eager keeps the channels last where input or weight has them there.
   const bool channels_last = dims == 2 && (is_channels_last(in) || is_channels_last(kernel));
+  if (channels_last && !transposed && goes_channels_last(plan)) {
+    return convolve_channels_last(plan, input, weight, bias, result);
+  }
   Tensor out;
   with_compute(in.dtype, [&]<class T>(T) {
     const Tensor a = slim::contiguous(input, dtype_of<T>), b = slim::contiguous(weight, dtype_of<T>);
