@@ -15,14 +15,15 @@ from typing import Any
 import torch
 
 from slim_cases import GROUPS
-from slim_cases_layers import GROUPS as MORE_GROUPS
+from slim_cases_layers import GROUPS as LAYERS
+from slim_cases_statistics import GROUPS as STATISTICS
 from slim_driver import Driver, SlimError
 
 #: Both begin here before each call.
 SEED = 1234
 #: The others of their results are for gradients.
 FIRST_ONLY = ("aten::embedding_bag",)
-ALL_GROUPS = GROUPS | MORE_GROUPS
+ALL_GROUPS = GROUPS | LAYERS | STATISTICS
 
 
 def differences(driver: Driver, group: str) -> list[str]:

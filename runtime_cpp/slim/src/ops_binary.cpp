@@ -194,6 +194,28 @@ Tensor pow_Scalar(Number self, const Tensor& exponent) { return pow_Tensor_Tenso
 Tensor atan2(const Tensor& self, const Tensor& other) {
   return combine_float(self, other, [](auto a, auto b) { return std::atan2(a, b); });
 }
+Tensor hypot(const Tensor& self, const Tensor& other) {
+  return combine(self, other, []<class T>(T a, T b) -> T {
+    return static_cast<T>(std::hypot(static_cast<double>(a), static_cast<double>(b)));
+  });
+}
+Tensor logaddexp(const Tensor& self, const Tensor& other) {
+  return combine_float(self, other, []<class T>(T a, T b) -> T {
+    return std::isinf(a) && a == b ? a : std::max(a, b) + std::log1p(std::exp(-std::abs(a - b)));
+  });
+}
+Tensor xlogy_Tensor(const Tensor& self, const Tensor& other) {
+  return combine_float(self, other, []<class T>(T a, T b) -> T { return b != b ? b : a == 0 ? T{} : a * std::log(b); });
+}
+Tensor copysign_Tensor(const Tensor& self, const Tensor& other) {
+  return combine_float(self, other, [](auto a, auto b) { return std::copysign(a, b); });
+}
+Tensor fmax(const Tensor& self, const Tensor& other) {
+  return combine(self, other, [](auto a, auto b) { return a != a || b > a ? b : a; });
+}
+Tensor fmin(const Tensor& self, const Tensor& other) {
+  return combine(self, other, [](auto a, auto b) { return a != a || b < a ? b : a; });
+}
 Tensor maximum(const Tensor& self, const Tensor& other) { return combine(self, other, kMax); }
 Tensor minimum(const Tensor& self, const Tensor& other) { return combine(self, other, kMin); }
 Tensor max_other(const Tensor& self, const Tensor& other) { return maximum(self, other); }

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <string>
 
 #include <torch2cpp/slim/apply.h>
 #include <torch2cpp/slim/operators.h>
@@ -161,6 +162,36 @@ Tensor hardtanh(const Tensor& self, Number min_val, Number max_val) {
     return bounded<T>(x, min_val.as<T>(), max_val.as<T>());
   });
 }
+
+Tensor celu(const Tensor& self, Number alpha) { return elu(self, alpha, 1.0, 1 / alpha.as<double>()); }
+Tensor threshold(const Tensor& self, Number threshold, Number value) {
+  return map(self, [=](auto x) {
+    using T = decltype(x);
+    return x <= threshold.as<T>() ? value.as<T>() : x;
+  });
+}
+Tensor softshrink(const Tensor& self, Number lambd) {
+  return map_float(self, [=](auto x) {
+    const auto edge = lambd.as<decltype(x)>();
+    return x > edge ? x - edge : x < -edge ? x + edge : x != x ? x : decltype(x){};
+  });
+}
+Tensor hardshrink(const Tensor& self, Number lambd) {
+  return map_float(self, [=](auto x) {
+    const auto edge = lambd.as<decltype(x)>();
+    return x >= -edge && x <= edge ? decltype(x){} : x;
+  });
+}
+Tensor glu(const Tensor& self, int64_t dim) {
+  if (torch2cpp::size(self, dim) % 2 != 0) {
+    raise_runtime_error("Halving dimension must be even, but dimension " + std::to_string(dim) + " is size " +
+                        std::to_string(torch2cpp::size(self, dim)));
+  }
+  const Tensors halves = chunk(self, 2, dim);
+  return mul_Tensor(halves[0], sigmoid(halves[1]));
+}
+Tensor sgn(const Tensor& self) { return sign(self); }
+Tensor frac(const Tensor& self) { return sub_Tensor(self, trunc(self), 1); }
 
 Tensor floor(const Tensor& self) {
   return round_by(self, [](double x) { return std::floor(x); });

@@ -18,6 +18,15 @@ Tensor matmul(const Tensor& self, const Tensor& other);
 Tensor mv(const Tensor& self, const Tensor& vec);
 Tensor dot(const Tensor& self, const Tensor& tensor);
 Tensor linear(const Tensor& input, const Tensor& weight, const OptionalTensor& bias);
+Tensor outer(const Tensor& self, const Tensor& vec2);
+Tensor addmv(const Tensor& self, const Tensor& mat, const Tensor& vec, Number beta, Number alpha);
+Tensor tensordot(const Tensor& self, const Tensor& other, Ints dims_self, Ints dims_other);
+Tensor linalg_cross(const Tensor& self, const Tensor& other, int64_t dim);
+Tensor trace(const Tensor& self);
+Tensor cosine_similarity(const Tensor& x1, const Tensor& x2, int64_t dim, double eps);
+Tensor pairwise_distance(const Tensor& x1, const Tensor& x2, double p, double eps, bool keepdim);
+Tensor mse_loss(const Tensor& self, const Tensor& target, int64_t reduction);
+Tensor l1_loss(const Tensor& self, const Tensor& target, int64_t reduction);
 Tensor einsum(std::string_view equation, const Tensors& tensors);
 Tensor cdist(const Tensor& x1, const Tensor& x2, double p);
 
@@ -83,6 +92,10 @@ Tensor upsample_nearest1d_vec(const Tensor& input, std::optional<Ints> output_si
 Tensor upsample_linear1d(const Tensor& self, Ints output_size, bool align_corners, std::optional<double> scales);
 Tensor upsample_linear1d_vec(const Tensor& input, std::optional<Ints> output_size, bool align_corners,
                              std::optional<Doubles> scale_factors);
+Tensor grid_sampler_2d(const Tensor& input, const Tensor& grid, int64_t interpolation_mode, int64_t padding_mode,
+                       bool align_corners);
+Tensor grid_sampler(const Tensor& input, const Tensor& grid, int64_t interpolation_mode, int64_t padding_mode,
+                    bool align_corners);
 std::tuple<Tensor, Tensor> _native_multi_head_attention(const Tensor& query, const Tensor& key, const Tensor& value,
                                                         int64_t embed_dim, int64_t num_head, const Tensor& qkv_weight,
                                                         const Tensor& qkv_bias, const Tensor& proj_weight,
