@@ -41,6 +41,33 @@ def statistics() -> Iterator[Case]:
     yield aten.median.dim, (torch.zeros(0, 3), 0), {}
 
 
+def equals() -> Iterator[Case]:
+    """Equal elements, differences, quantiles."""
+    torch.manual_seed(13)
+    for x in views(torch.randint(0, 4, (4, 5))):
+        for t in (x, x.float(), x > 1):
+            yield aten._unique2.default, (t,), {}
+            yield aten._unique2.default, (t, True, True, True), {}
+            yield aten.unique_consecutive.default, (t, True, True), {}
+            yield aten.argwhere.default, (t,), {}
+            yield aten.diff.default, (t,), {}
+            yield aten.diff.default, (t, 2, 0), {}
+        yield aten.diff.default, (x, 1, 1, x[:, :1], x[:, :2]), {}
+        yield aten.isin.Tensor_Tensor, (x, torch.tensor([1, 3])), {}
+        yield aten.isin.Tensor_Tensor, (x, torch.tensor([[0.0]])), {"invert": True}
+        yield aten.isin.Tensor_Scalar, (x, 2), {}
+    for x in views(torch.randn(4, 5)):
+        for how in ("linear", "lower", "higher", "midpoint", "nearest"):
+            yield aten.quantile.scalar, (x, 0.3), {"interpolation": how}
+            yield aten.quantile.default, (x, torch.tensor([0.0, 0.4, 1.0]), 1, True), {"interpolation": how}
+        yield aten.quantile.scalar, (x, 0.5, None, True), {}
+        yield aten.quantile.scalar, (x, 1.5), {}
+        yield aten.quantile.scalar, (x.long(), 0.5), {}
+    yield aten.quantile.scalar, (torch.tensor([[1.0, float("nan")], [2.0, 3.0]]), 0.5, 1), {}
+    yield aten._unique2.default, (torch.tensor([2.0, float("nan"), 1.0, float("nan")]),), {}
+    yield aten._unique2.default, (torch.zeros(0), True, True, True), {}
+
+
 def vectors() -> Iterator[Case]:
     """Products of vectors, diagonals, distances, losses."""
     torch.manual_seed(11)
@@ -111,4 +138,4 @@ def scattered() -> Iterator[Case]:
     yield aten.grid_sampler_2d.default, (image, grid[:1], 0, 0, False), {}
 
 
-GROUPS = {"statistics": statistics, "vectors": vectors, "scattered": scattered}
+GROUPS = {"statistics": statistics, "equals": equals, "vectors": vectors, "scattered": scattered}

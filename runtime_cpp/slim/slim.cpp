@@ -28,6 +28,7 @@
 #include "src/ops_sort.cpp"
 #include "src/ops_statistics.cpp"
 #include "src/ops_unary.cpp"
+#include "src/ops_unique.cpp"
 #include "src/ops_upsample.cpp"
 #include "src/ops_vectors.cpp"
 #include "src/ops_views.cpp"

@@ -166,6 +166,16 @@ Tensor logcumsumexp(const Tensor& self, int64_t dim);
 std::tuple<Tensor, Tensor> kthvalue(const Tensor& self, int64_t k, int64_t dim, bool keepdim);
 Tensor median(const Tensor& self);
 std::tuple<Tensor, Tensor> median_dim(const Tensor& self, int64_t dim, bool keepdim);
+Tensor quantile(const Tensor& self, const Tensor& q, std::optional<int64_t> dim, bool keepdim,
+                std::string_view interpolation);
+Tensor quantile_scalar(const Tensor& self, double q, std::optional<int64_t> dim, bool keepdim,
+                       std::string_view interpolation);
+std::tuple<Tensor, Tensor, Tensor> _unique2(const Tensor& self, bool sorted, bool return_inverse, bool return_counts);
+std::tuple<Tensor, Tensor, Tensor> unique_consecutive(const Tensor& self, bool return_inverse, bool return_counts);
+Tensor isin_Tensor_Tensor(const Tensor& elements, const Tensor& test_elements, bool invert);
+Tensor isin_Tensor_Scalar(const Tensor& elements, Number test_element, bool invert);
+Tensor argwhere(const Tensor& self);
+Tensor diff(const Tensor& self, int64_t n, int64_t dim, const OptionalTensor& prepend, const OptionalTensor& append);
 std::tuple<Tensor, Tensor> var_mean(const Tensor& self, bool unbiased);
 std::tuple<Tensor, Tensor> var_mean_dim(const Tensor& self, std::optional<Ints> dim, bool unbiased, bool keepdim);
 std::tuple<Tensor, Tensor> var_mean_correction(const Tensor& self, std::optional<Ints> dim,
