@@ -26,13 +26,14 @@ class Batch:
         return self.projects[name].check()
 
 
-def transpiled(file: ModelFile, backend: str, out: Path, some: slice) -> Project:
+def transpiled(file: ModelFile, backend: str, out: Path, some: slice, runtime: str = "libtorch") -> Project:
     """The file's project in the folder `out`, with the examples that `some` leaves; not built."""
     return transpile(
         file.make_model(),
         file.make_inputs()[some],
         entries=file.entries,
         backend=backend,
+        runtime=runtime,
         dynamic_shapes=file.dynamic_shapes,
         pin=file.pin,
         out=out,
@@ -41,13 +42,15 @@ def transpiled(file: ModelFile, backend: str, out: Path, some: slice) -> Project
     )
 
 
-def build_batch(files: Sequence[ModelFile], backend: str, folder: Path, some: slice = slice(None)) -> Batch:
+def build_batch(
+    files: Sequence[ModelFile], backend: str, folder: Path, some: slice = slice(None), runtime: str = "libtorch"
+) -> Batch:
     """Transpiles and builds all files below `folder`; what fails is told by the model's own check."""
     projects: dict[str, Project] = {}
     failures: dict[str, Exception] = {}
     for file in files:
         try:
-            projects[file.path.stem] = transpiled(file, backend, folder / file.name, some)
+            projects[file.path.stem] = transpiled(file, backend, folder / file.name, some, runtime)
         except Exception as error:  # it is the outcome of this model's own test
             failures[file.path.stem] = error
     try:

@@ -286,7 +286,18 @@ def reductions() -> Iterator[Case]:
 def products() -> Iterator[Case]:
     """Matrix products, attention and linear algebra."""
     torch.manual_seed(3)
-    for m, k, n in ((1, 1, 1), (3, 4, 5), (1, 64, 33), (70, 300, 50), (130, 17, 1), (2, 0, 3), (0, 3, 2), (5, 2100, 3)):
+    sizes = (
+        (1, 1, 1),
+        (3, 4, 5),
+        (1, 64, 33),
+        (70, 300, 50),
+        (130, 17, 1),
+        (2, 0, 3),
+        (0, 3, 2),
+        (5, 2100, 3),
+        (9, 40, 70),
+    )
+    for m, k, n in sizes:
         for dtype in (torch.float32, torch.float64, torch.int64):
             a, b = torch.randint(-4, 5, (m, k)).to(dtype), torch.randint(-4, 5, (k, n)).to(dtype)
             for left in views(a):

@@ -24,6 +24,7 @@ _MOST_RESULTS = 64
 
 _HEAD = """
 #include <torch2cpp/slim/guard.h>
+#include <torch2cpp/slim/random.h>
 #include <torch2cpp/slim/shim_args.h>
 
 #define EXPORTED extern "C" __attribute__((visibility("default")))
@@ -78,6 +79,11 @@ Ints get(const Arg& a) {
   return ints(static_cast<const int64_t*>(a.data), a.count);
 }
 template <>
+Doubles get(const Arg& a) {
+  const auto* items = static_cast<const double*>(a.data);
+  return Doubles(items, items + a.count);
+}
+template <>
 ScalarType get(const Arg& a) {
   return static_cast<ScalarType>(a.count);
 }
@@ -94,7 +100,11 @@ struct Results {
   int64_t count = 0;
   AtenTensorHandle items[64];
 
-  void add(const Tensor& t) { give(t, &items[count++]); }
+  void add(const Tensor& t) {
+    if (t.defined()) {
+      give(t, &items[count++]);
+    }
+  }
   void add(const Tensors& all) {
     for (const Tensor& t : all) {
       add(t);
@@ -117,7 +127,8 @@ def driver_text(names: Sequence[str]) -> str:
         args = ", ".join(f"{_reader(t)}(a[{i}])" for i, (t, _) in enumerate(operators()[name].params))
         body = f"return guarded([&] {{ r->add(op::{name}({args})); }});"
         functions.append(f"EXPORTED int call_{name}(const Arg* a, Results* r) {{ {body} }}")
-    return _HEAD + "\n".join(functions) + "\n"
+    seed = "EXPORTED void seed_slim(uint64_t seed) { manual_seed(seed); }"
+    return _HEAD + "\n".join([*functions, seed]) + "\n"
 
 
 def _reader(type_: str) -> str:
@@ -210,6 +221,10 @@ class Driver:
             raise SlimError(self.lib.torch_exception_get_what().decode())
         return [self.take(ctypes.c_void_p(results.items[i])) for i in range(results.count)]
 
+    def seed(self, seed: int) -> None:
+        """As torch.manual_seed."""
+        self.lib.seed_slim(ctypes.c_uint64(seed))
+
     def _arg(self, value: Any, type_: str, keep: list[Any]) -> _Arg:
         if value is None:
             return _Arg(0, 0, 0, 0.0, None)
@@ -228,6 +243,10 @@ class Driver:
                 array = (ctypes.c_int64 * max(len(items), 1))(*items)
                 keep.append(array)
                 return _Arg(1, len(items), 0, 0.0, ctypes.cast(array, ctypes.c_void_p).value)
+            case "Doubles":
+                reals = (ctypes.c_double * max(len(value), 1))(*value)
+                keep.append(reals)
+                return _Arg(1, len(value), 0, 0.0, ctypes.cast(reals, ctypes.c_void_p).value)
             case "ScalarType":
                 return _Arg(1, NUMBERS[value] if isinstance(value, torch.dtype) else int(value), 0, 0.0, None)
             case "std::string_view":

@@ -10,7 +10,10 @@ import torch
 from torch import nn
 
 from torch2cpp import Refused
-from torch2cpp.project import transpile
+from torch2cpp.project import Project, transpile
+from torch2cpp.toolchain.build import build
+from torch2cpp.toolchain.bundle import make_bundle
+from torch2cpp.toolchain.tools import compiler
 
 pytestmark = pytest.mark.slow
 
@@ -32,21 +35,99 @@ class Steps(nn.Module):
         return state * 2, -1
 
 
-def test_program_has_no_libtorch(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def steps(tmp_path_factory: pytest.TempPathFactory) -> Project:
     torch.manual_seed(0)
     examples = [(torch.randn(n, 8) * scale,) for n, scale in ((1, 1.0), (3, 0.1), (5, 4.0))]
-    project = transpile(Steps().eval(), examples, runtime="slim", static=True, out=tmp_path / "steps", name="steps")
-    assert project.check().ok
-    runner = project.build(python=False).runner
+    out = tmp_path_factory.mktemp("slim") / "steps"
+    return transpile(Steps().eval(), examples, runtime="slim", static=True, out=out, name="steps")
+
+
+def test_program_has_no_libtorch(steps: Project) -> None:
+    assert steps.check().ok
+    runner = steps.build(python=False).runner
     assert "not a dynamic executable" in _output("ldd", str(runner))
-    golden = subprocess.run([runner, "--golden", tmp_path / "steps/golden"], check=False, capture_output=True)
+    golden = subprocess.run([runner, "--golden", steps.folder / "golden"], check=False, capture_output=True)
     assert golden.returncode == 0, golden.stdout + golden.stderr
     assert runner.stat().st_size < 6_000_000
+
+
+#: Counts what a program asks of the C library, and says it at the end.
+_COUNTER = """
+#include <stddef.h>
+#include <stdio.h>
+void* __libc_malloc(size_t size);
+void* __libc_calloc(size_t count, size_t size);
+void* __libc_realloc(void* memory, size_t size);
+void* __libc_memalign(size_t alignment, size_t size);
+static long calls;
+void* malloc(size_t size) { return ++calls, __libc_malloc(size); }
+void* calloc(size_t count, size_t size) { return ++calls, __libc_calloc(count, size); }
+void* realloc(void* memory, size_t size) { return ++calls, __libc_realloc(memory, size); }
+void* aligned_alloc(size_t alignment, size_t size) { return ++calls, __libc_memalign(alignment, size); }
+int posix_memalign(void** out, size_t alignment, size_t size) {
+  ++calls;
+  *out = __libc_memalign(alignment, size);
+  return *out == NULL ? 12 : 0;
+}
+__attribute__((destructor)) static void tell(void) { fprintf(stderr, "asked %ld times\\n", calls); }
+"""
+
+
+def test_later_calls_take_no_memory(steps: Project, tmp_path: Path) -> None:
+    built = build(steps.folder, steps.name, more={"TORCH2CPP_STATIC": "OFF"})
+    (tmp_path / "counter.c").write_text(_COUNTER)
+    counter = tmp_path / "libcounter.so"
+    options = ["-x", "c", "-shared", "-fPIC", "-fno-builtin", str(tmp_path / "counter.c"), "-o", str(counter)]
+    subprocess.run([compiler(), *options], check=True)
+    asked = []
+    for repeat in (3, 40):
+        case = sorted((steps.folder / "golden").glob("*.in.safetensors"))[0]
+        command = [built.runner, "--input", case, "--repeat", str(repeat)]
+        done = subprocess.run(command, env={"LD_PRELOAD": str(counter)}, capture_output=True, text=True, check=True)
+        asked.append(done.stderr.strip().splitlines()[-1])
+    assert asked[0].startswith("asked ") and asked[0] == asked[1]
 
 
 def _output(*command: str) -> str:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     return done.stdout + done.stderr
+
+
+def test_bundle_is_one_executable(steps: Project, tmp_path: Path) -> None:
+    bundle = make_bundle(steps.folder, tmp_path / "bundle", "native")
+    names = {name for name, _ in bundle.parts}
+    assert names == {"steps_run", "verify", "weights.safetensors", "model.json", "golden"}
+    assert "not a dynamic executable" in _output("ldd", str(bundle.folder / "verify"))
+    moved = tmp_path / "device"
+    bundle.folder.rename(moved)
+    done = subprocess.run([moved / "verify"], cwd="/", capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "MB at most" in done.stdout
+
+
+class Noisy(nn.Module):
+    """Draws random numbers until they have added up."""
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, int]:
+        steps = 0
+        while x.abs().mean() < 3 and steps < 5:
+            x = x + torch.randn_like(x) * 2
+            steps += 1
+        return x * torch.bernoulli(torch.rand(2, 20)), steps
+
+
+def test_random_numbers_are_pythons(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    examples = [(torch.randn(2, 20) * scale,) for scale in (1.0, 9.0)]
+    project = transpile(Noisy(), examples, runtime="slim", out=tmp_path / "noisy", name="noisy")
+    assert project.check().ok
+    program = project.load()
+    torch.manual_seed(3)
+    got = [program(examples[0][0]), torch.rand(3)]
+    torch.manual_seed(3)
+    want = [Noisy()(examples[0][0]), torch.rand(3)]
+    torch.testing.assert_close(got, want)
 
 
 class Spectrum(nn.Module):

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import copy
 import ctypes
 from typing import Any
 
 import pytest
 import torch
 
-from slim_cases import GROUPS, views
+from slim_cases import views
+from slim_differences import ALL_GROUPS, differences
 from slim_driver import NUMBERS, Driver, SlimError, build_driver
 
 pytestmark = pytest.mark.slow
@@ -20,63 +20,10 @@ def driver(tmp_path_factory: pytest.TempPathFactory) -> Driver:
     return Driver(build_driver(tmp_path_factory.mktemp("slim")))
 
 
-def differences(driver: Driver, group: str) -> list[str]:
-    """What is not as in eager, for all cases of a group."""
-    out = []
-    for overload, args, kwargs in GROUPS[group]():
-        mine = copy.deepcopy((args, kwargs))
-        theirs = copy.deepcopy((args, kwargs))
-        shown = f"{overload._schema.name}.{overload._schema.overload_name}{_described(args)} {kwargs}"
-        try:
-            want = _flat(overload(*theirs[0], **theirs[1]))
-        except Exception as error:  # what eager refuses, slim must refuse
-            want = error
-        try:
-            got = driver.call(overload, *mine[0], **mine[1])
-        except SlimError as error:
-            if not isinstance(want, Exception):
-                out.append(f"{shown} raises {error}")
-            continue
-        if isinstance(want, Exception):
-            out.append(f"{shown} does not raise {type(want).__name__}: {want}")
-            continue
-        pairs = [*zip(got, want, strict=True), *zip(_tensors(mine[0]), _tensors(theirs[0]), strict=True)]
-        out += [f"{shown}: {why}" for g, w in pairs if (why := _difference(g, w))]
-    return out
-
-
-@pytest.mark.parametrize("group", GROUPS)
+@pytest.mark.parametrize("group", ALL_GROUPS)
 def test_as_eager(driver: Driver, group: str) -> None:
     found = differences(driver, group)
     assert not found, "\n".join(found[:40])
-
-
-def _flat(result: Any) -> list[torch.Tensor]:
-    if isinstance(result, torch.Tensor):
-        return [result]
-    return [t for each in result for t in _flat(each)]
-
-
-def _tensors(tree: Any) -> list[torch.Tensor]:
-    if isinstance(tree, torch.Tensor):
-        return [tree]
-    return [t for each in tree for t in _tensors(each)] if isinstance(tree, list | tuple) else []
-
-
-def _described(args: Any) -> str:
-    return str(tuple(f"{a.dtype}{list(a.shape)}" if isinstance(a, torch.Tensor) else a for a in args))[:160]
-
-
-def _difference(got: torch.Tensor, want: torch.Tensor) -> str:
-    if got.dtype != want.dtype or got.shape != want.shape:
-        return f"{got.dtype} {list(got.shape)} instead of {want.dtype} {list(want.shape)}"
-    loose = {torch.bfloat16: (1e-2, 1e-2), torch.float16: (1e-3, 1e-3)}
-    rtol, atol = loose.get(want.dtype, (1e-4, 1e-5))
-    try:
-        torch.testing.assert_close(got, want, rtol=rtol, atol=atol, equal_nan=True)
-    except AssertionError as error:
-        return str(error).replace("\n", " ")[:200]
-    return ""
 
 
 def _results(driver: Driver, name: str, *args: Any, results: int = 1) -> list[torch.Tensor]:

@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from torch2cpp.backends.protocol import RegionReport
-from torch2cpp.backends.registry import UnknownBackend
+from torch2cpp.backends.registry import AUTO, DEFAULT, UnknownBackend
 from torch2cpp.backends.runtimes import UnknownRuntime
 from torch2cpp.bench.result import UnknownRival, choose_rivals
 from torch2cpp.cli_target import CpuOption, register, say_what_stood_in
@@ -54,6 +54,9 @@ BackendOption = Annotated[
     typer.Option(help="What compiles the regions: aten, aotinductor, onnxruntime, torchscript, openvino, or auto."),
 ]
 ThreadsOption = Annotated[int | None, typer.Option(help="Threads of tensor operations; torch's own number by default.")]
+StaticOption = Annotated[
+    bool, typer.Option("--static", help="Links the program without shared libraries; with --runtime slim.")
+]
 RuntimeOption = Annotated[
     str, typer.Option(help="What programs stand on: libtorch, or slim, which is part of them and small.")
 ]
@@ -91,9 +94,11 @@ def check(
     threads: ThreadsOption = None,
     free_rounding: RoundingOption = False,
     runtime: RuntimeOption = "libtorch",
+    static: StaticOption = False,
 ) -> None:
     """Transpiles, builds, and compares with Python on every input of the file."""
     with _reporting(as_json), _folder(out) as folder, _prints_to_stderr(as_json) as answer:
+        _check_static(static, runtime)
         project, _ = _project(
             file,
             Options(
@@ -101,6 +106,7 @@ def check(
                 target=target,
                 cpu=cpu,
                 runtime=runtime,
+                static=static,
                 out=folder,
                 dump_dir=dump_dir,
                 passes=choose_passes(passes),
@@ -122,6 +128,11 @@ def check(
         raise typer.Exit(OK if verdict.ok else DIFFERS)
 
 
+def _check_static(static: bool, runtime: str) -> None:
+    if static and runtime != "slim":
+        raise typer.BadParameter("--static needs --runtime slim: libtorch is a shared library")
+
+
 @app.command(name="compile")
 def compile_(
     file: FileArgument,
@@ -141,14 +152,11 @@ def compile_(
     free_rounding: RoundingOption = False,
     again: Annotated[bool, typer.Option("--again", help="Transpiles also where nothing has changed.")] = False,
     runtime: RuntimeOption = "libtorch",
-    static: Annotated[
-        bool, typer.Option("--static", help="Links the program without shared libraries; with --runtime slim.")
-    ] = False,
+    static: StaticOption = False,
 ) -> None:
     """Transpiles and builds a project; where nothing has changed since, only what is not built yet."""
     with _reporting(False):
-        if static and runtime != "slim":
-            raise typer.BadParameter("--static needs --runtime slim: libtorch is a shared library")
+        _check_static(static, runtime)
         options = Options(
             backend=backend,
             target=target,
@@ -181,7 +189,7 @@ def compile_(
 def bench(
     file: FileArgument,
     against: Annotated[
-        str, typer.Option(help="Rivals, separated by commas.")
+        str, typer.Option(help="Rivals, separated by commas; `libtorch` with --runtime slim.")
     ] = "eager,compile,torchscript,onnxruntime",
     backend: BackendOption = "auto",
     threads: ThreadsOption = None,
@@ -196,15 +204,25 @@ def bench(
     as_json: Annotated[bool, typer.Option("--json", help="Prints one line of JSON and nothing else.")] = False,
     passes: PassesOption = "all",
     free_rounding: RoundingOption = False,
+    runtime: RuntimeOption = "libtorch",
+    static: StaticOption = False,
 ) -> None:
     """Measures the C++ against Python and other compilers on the file's inputs, all in turns."""
     from torch2cpp.bench.measure import Effort
     from torch2cpp.bench.run import bench as run_bench
 
     with _reporting(as_json), _folder(out) as folder, _prints_to_stderr(as_json) as answer:
+        _check_static(static, runtime)
         rivals = choose_rivals([name for name in against.split(",") if name])
         options = Options(
-            backend=backend, out=folder, passes=choose_passes(passes), threads=threads, free_rounding=free_rounding
+            # Without libtorch there is one backend to choose from.
+            backend=DEFAULT if runtime == "slim" and backend == AUTO else backend,
+            out=folder,
+            passes=choose_passes(passes),
+            threads=threads,
+            free_rounding=free_rounding,
+            runtime=runtime,
+            static=static,
         )
         project, _ = _project(file, options, entry, as_json)
         with _progress(as_json) as step:

@@ -83,7 +83,8 @@ def bundle(
         table.add_row("all", f"{sum(size for _, size in made.parts) / 1e6:.2f}", style="bold")
         Console(soft_wrap=True).print(table)
         glibc = ".".join(map(str, made.glibc))
-        _err.print(f"[green]bundled[/] {made.folder}; it needs glibc {glibc} or later. On the device: ./verify")
+        needs = f"glibc {glibc} or later" if made.glibc > (0, 0) else "no library"
+        _err.print(f"[green]bundled[/] {made.folder}; it needs {needs}. On the device: ./verify")
 
 
 def say_what_stood_in(target: str, cpu: str | None) -> None:

@@ -56,7 +56,7 @@ class Options:
     @property
     def machine(self) -> Target:
         """The target with its processor."""
-        return Target(self.target, self.cpu)
+        return Target(self.target, self.cpu, libtorch=self.runtime != "slim")
 
     @property
     def described(self) -> str:

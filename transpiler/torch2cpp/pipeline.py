@@ -22,7 +22,7 @@ from typing import Any, final
 from torch2cpp.backends.compile_regions import RegionOptions, compile_regions
 from torch2cpp.backends.protocol import CompiledRegions
 from torch2cpp.backends.registry import REFERENCE
-from torch2cpp.backends.runtimes import UnknownRuntime, choose_runtime
+from torch2cpp.backends.runtimes import choose_runtime
 from torch2cpp.backends.served import check_served
 from torch2cpp.diagnostics import SignatureError
 from torch2cpp.emit.names import identifier
@@ -246,8 +246,6 @@ def observe(program: Program, calls: Calls, stateful: bool) -> Observed:
 
 def _region_options(program: Program, calls: Calls, observed: Observed, options: Options) -> RegionOptions:
     below = choose_runtime(options.runtime)
-    if below.is_slim and not options.machine.native:
-        raise UnknownRuntime(f"--runtime slim is for this machine only, not for {options.target}")
     return RegionOptions(
         namespace=identifier(program.name),
         work=options.out / "build" / "regions_check",

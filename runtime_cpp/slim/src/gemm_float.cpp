@@ -1,19 +1,14 @@
 // Products of float matrices: panels packed for the caches, and the narrow products of single rows.
 #include <algorithm>
-#include <cstdlib>
 #include <memory>
+#include <new>
 
+#include <torch2cpp/slim/arena.h>
 #include <torch2cpp/slim/gemm.h>
+#include <torch2cpp/slim/kernels.h>
 
 namespace torch2cpp::slim {
 namespace {
-
-struct Kernels {
-  int64_t rows, columns;
-  void (*panel)(int64_t k, const float* a, const float* b, float* out);
-  void (*four_dots)(int64_t k, const float* x, const float* const* rows, float* out);
-  void (*add_scaled)(int64_t n, float x, const float* row, float* out);
-};
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #pragma GCC push_options
@@ -36,6 +31,8 @@ inline constexpr int kLanes = 4, kRows = 6, kVectors = 2;
 #include "gemm_kernel.inc"
 }  // namespace plain
 
+}  // namespace
+
 const Kernels& kernels() {
 #if defined(__x86_64__) && defined(__GNUC__)
   static const Kernels& chosen = __builtin_cpu_supports("avx512f")                                 ? avx512::kKernels
@@ -47,13 +44,15 @@ const Kernels& kernels() {
 #endif
 }
 
+namespace {
+
 // Memory of one thread that grows and stays.
 class Scratch {
  public:
   float* get(int64_t count) {
     if (count > count_) {
-      memory_.reset(static_cast<float*>(
-          std::aligned_alloc(64, (static_cast<std::size_t>(count) * sizeof(float) + 63) / 64 * 64)));
+      memory_.reset();
+      memory_.reset(static_cast<float*>(arena_allocate_aligned(static_cast<std::size_t>(count) * sizeof(float))));
       count_ = memory_ == nullptr ? 0 : count;
       if (memory_ == nullptr) {
         throw std::bad_alloc();
@@ -64,17 +63,18 @@ class Scratch {
 
  private:
   struct Free {
-    void operator()(float* memory) const { std::free(memory); }
+    void operator()(float* memory) const { arena_free(memory); }
   };
   std::unique_ptr<float, Free> memory_;
   int64_t count_ = 0;
 };
 
-// Depth of a panel, rows of a that stay in the second cache, columns of b in the third.
-constexpr int64_t kDepth = 256, kMostRows = 144, kMostColumns = 2048;
+// Rows of the tallest kernel; depth of a panel, rows of a that stay in the second cache, columns of b in the third.
+constexpr int64_t kMostHeight = 12, kDepth = 256, kMostRows = 144, kMostColumns = 2048;
 
 // `width` neighbours along `across`, step by step along `along`, filled up with zeros.
-void pack(const float* from, int64_t across, int64_t along, int64_t count, int64_t width, int64_t depth, float* to) {
+void pack(const float* from, int64_t across, int64_t along, int64_t count, int64_t width, int64_t depth, float* to,
+          const Kernels& use) {
   if (across == 1 && count == width) {
     for (int64_t step = 0; step < depth; ++step) {
       std::copy_n(from + step * along, width, to + step * width);
@@ -83,6 +83,10 @@ void pack(const float* from, int64_t across, int64_t along, int64_t count, int64
   }
   if (count < width) {
     std::fill_n(to, width * depth, 0.0F);
+  }
+  if (along == 1) {
+    use.pack_lines(from, across, count, width, depth, to);
+    return;
   }
   for (int64_t i = 0; i < count; ++i) {
     const float* line = from + i * across;
@@ -168,13 +172,13 @@ void blocked_product(int64_t m, int64_t n, int64_t k, float alpha, Matrix<const 
       const int64_t depth = std::min(kDepth, k - k0);
       for (int64_t j = 0; j < columns; j += width) {
         pack(b.data + k0 * b.row + (j0 + j) * b.column, b.column, b.row, std::min(width, columns - j), width, depth,
-             right + j * depth);
+             right + j * depth, use);
       }
       for (int64_t i0 = 0; i0 < m; i0 += kMostRows) {
         const int64_t rows = std::min(kMostRows, m - i0);
         for (int64_t i = 0; i < rows; i += height) {
           pack(a.data + (i0 + i) * a.row + k0 * a.column, a.row, a.column, std::min(height, rows - i), height, depth,
-               left + i * depth);
+               left + i * depth, use);
         }
         for (int64_t j = 0; j < columns; j += width) {
           for (int64_t i = 0; i < rows; i += height) {
@@ -188,7 +192,36 @@ void blocked_product(int64_t m, int64_t n, int64_t k, float alpha, Matrix<const 
   }
 }
 
+// Few columns: the values of a are not used often enough to be worth packing, those of b are.
+void few_columns_product(int64_t m, int64_t n, int64_t k, float alpha, Matrix<const float> a, Matrix<const float> b,
+                         Matrix<float> c, const Kernels& use) {
+  thread_local Scratch scratch;
+  const int64_t width = use.columns, height = use.rows, panels = (n + width - 1) / width;
+  float* right = scratch.get(panels * width * std::min(k, kDepth) + height * width);
+  float* tile = right + panels * width * std::min(k, kDepth);
+  const float* rows[kMostHeight];
+  for (int64_t k0 = 0; k0 < k; k0 += kDepth) {
+    const int64_t depth = std::min(kDepth, k - k0);
+    for (int64_t j = 0; j < n; j += width) {
+      pack(b.data + k0 * b.row + j * b.column, b.column, b.row, std::min(width, n - j), width, depth, right + j * depth,
+           use);
+    }
+    for (int64_t i = 0; i < m; i += height) {
+      for (int64_t r = 0; r < height; ++r) {
+        rows[r] = a.data + std::min(i + r, m - 1) * a.row + k0;
+      }
+      for (int64_t j = 0; j < n; j += width) {
+        use.panel_of_rows(depth, rows, right + j * depth, tile);
+        add_tile(tile, width, std::min(height, m - i), std::min(width, n - j), alpha,
+                 {c.data + i * c.row + j * c.column, c.row, c.column});
+      }
+    }
+  }
+}
+
 constexpr int64_t kFewRows = 4;
+// Panels of columns up to which one matrix stays where it is.
+constexpr int64_t kFewPanels = 2;
 // Products from which on a second thread pays.
 constexpr int64_t kWorthThreads = int64_t{1} << 20;
 
@@ -200,6 +233,11 @@ void product(int64_t m, int64_t n, int64_t k, float alpha, Matrix<const float> a
   } else if (n <= kFewRows && (a.row == 1 || a.column == 1)) {
     narrow_product(n, m, k, alpha, {b.data, b.column, b.row}, {a.data, a.column, a.row}, {c.data, c.column, c.row},
                    use);
+  } else if (n <= kFewPanels * use.columns && a.column == 1 && n <= m) {
+    few_columns_product(m, n, k, alpha, a, b, c, use);
+  } else if (m <= kFewPanels * use.columns && b.row == 1 && m <= n) {
+    few_columns_product(n, m, k, alpha, {b.data, b.column, b.row}, {a.data, a.column, a.row}, {c.data, c.column, c.row},
+                        use);
   } else {
     blocked_product(m, n, k, alpha, a, b, c, use);
   }

@@ -140,24 +140,6 @@ Tensor logical(const Tensor& self, const Tensor& other, F f) {
   return out;
 }
 
-// Writes a result over the tensor; eager refuses what its dtype cannot take.
-Tensor write_over(const Tensor& self, const Tensor& result) {
-  const ScalarType to = impl(self).dtype, from = impl(result).dtype;
-  const auto level = [](ScalarType d) {
-    return d == ScalarType::Bool ? 0 : slim::is_complex(d) ? 3 : is_floating(d) ? 2 : 1;
-  };
-  if (level(from) > level(to)) {
-    raise_runtime_error("result type " + std::string(dtype_name(from)) + " can't be cast to the desired output type " +
-                        std::string(dtype_name(to)));
-  }
-  if (!std::ranges::equal(impl(self).sizes(), impl(result).sizes())) {
-    raise_runtime_error("output with shape " + shape_text(impl(self).sizes()) + " doesn't match the broadcast shape " +
-                        shape_text(impl(result).sizes()));
-  }
-  slim::copy(impl(self), impl(result));
-  return self;
-}
-
 }  // namespace
 
 Tensor add_Tensor(const Tensor& self, const Tensor& other, Number alpha) {
@@ -211,6 +193,28 @@ Tensor pow_Tensor_Scalar(const Tensor& self, Number exponent) {
 Tensor pow_Scalar(Number self, const Tensor& exponent) { return pow_Tensor_Tensor(number(self), exponent); }
 Tensor atan2(const Tensor& self, const Tensor& other) {
   return combine_float(self, other, [](auto a, auto b) { return std::atan2(a, b); });
+}
+Tensor hypot(const Tensor& self, const Tensor& other) {
+  return combine(self, other, []<class T>(T a, T b) -> T {
+    return static_cast<T>(std::hypot(static_cast<double>(a), static_cast<double>(b)));
+  });
+}
+Tensor logaddexp(const Tensor& self, const Tensor& other) {
+  return combine_float(self, other, []<class T>(T a, T b) -> T {
+    return std::isinf(a) && a == b ? a : std::max(a, b) + std::log1p(std::exp(-std::abs(a - b)));
+  });
+}
+Tensor xlogy_Tensor(const Tensor& self, const Tensor& other) {
+  return combine_float(self, other, []<class T>(T a, T b) -> T { return b != b ? b : a == 0 ? T{} : a * std::log(b); });
+}
+Tensor copysign_Tensor(const Tensor& self, const Tensor& other) {
+  return combine_float(self, other, [](auto a, auto b) { return std::copysign(a, b); });
+}
+Tensor fmax(const Tensor& self, const Tensor& other) {
+  return combine(self, other, [](auto a, auto b) { return a != a || b > a ? b : a; });
+}
+Tensor fmin(const Tensor& self, const Tensor& other) {
+  return combine(self, other, [](auto a, auto b) { return a != a || b < a ? b : a; });
 }
 Tensor maximum(const Tensor& self, const Tensor& other) { return combine(self, other, kMax); }
 Tensor minimum(const Tensor& self, const Tensor& other) { return combine(self, other, kMin); }
@@ -327,42 +331,5 @@ Tensor lerp_Scalar(const Tensor& self, const Tensor& end, Number weight) {
 Tensor addcmul(const Tensor& self, const Tensor& tensor1, const Tensor& tensor2, Number value) {
   return add_Tensor(self, mul_Tensor(tensor1, tensor2), value);
 }
-
-#define IN_PLACE(name)                                                     \
-  Tensor name##_in_place_Tensor(const Tensor& self, const Tensor& other) { \
-    return write_over(self, name##_Tensor(self, other));                   \
-  }                                                                        \
-  Tensor name##_in_place_Scalar(const Tensor& self, Number other) {        \
-    return write_over(self, name##_Scalar(self, other));                   \
-  }
-IN_PLACE(mul)
-IN_PLACE(div)
-#undef IN_PLACE
-Tensor add_in_place_Tensor(const Tensor& self, const Tensor& other, Number alpha) {
-  return write_over(self, add_Tensor(self, other, alpha));
-}
-Tensor add_in_place_Scalar(const Tensor& self, Number other, Number alpha) {
-  return write_over(self, add_Scalar(self, other, alpha));
-}
-Tensor sub_in_place_Tensor(const Tensor& self, const Tensor& other, Number alpha) {
-  return write_over(self, sub_Tensor(self, other, alpha));
-}
-Tensor sub_in_place_Scalar(const Tensor& self, Number other, Number alpha) {
-  return write_over(self, sub_Scalar(self, other, alpha));
-}
-#define UNARY_IN_PLACE(name) \
-  Tensor name##_in_place(const Tensor& self) { return write_over(self, name(self)); }
-UNARY_IN_PLACE(relu)
-UNARY_IN_PLACE(sigmoid)
-UNARY_IN_PLACE(tanh)
-UNARY_IN_PLACE(exp)
-UNARY_IN_PLACE(neg)
-UNARY_IN_PLACE(sqrt)
-#undef UNARY_IN_PLACE
-Tensor clamp_in_place(const Tensor& self, std::optional<Number> min, std::optional<Number> max) {
-  return write_over(self, clamp(self, min, max));
-}
-Tensor clamp_min_in_place(const Tensor& self, Number min) { return write_over(self, clamp_min(self, min)); }
-Tensor clamp_max_in_place(const Tensor& self, Number max) { return write_over(self, clamp_max(self, max)); }
 
 }  // namespace torch2cpp::slim::op

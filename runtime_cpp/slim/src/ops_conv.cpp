@@ -37,88 +37,107 @@ std::array<int64_t, 4> channels_last_strides(Shape sizes) {
 
 namespace {
 
-struct Plan {
-  int64_t batch, in_channels, height, width;
-  int64_t out_channels, out_height, out_width;
-  int64_t groups;
-  Window window;
-  int64_t taps() const { return window.kernel[0] * window.kernel[1]; }
-  int64_t in_group() const { return in_channels / groups; }
-  int64_t out_group() const { return out_channels / groups; }
-  int64_t out_area() const { return out_height * out_width; }
+// Where a tap of the kernel meets the input: the line of an output line, and which of its outputs lie inside.
+struct Tap {
+  Three at;
+  // The input's place for the output's element 0 of a line.
+  int64_t shift;
+  int64_t first, last;
+
+  Tap(const Plan& plan, Three tap) : at(tap) {
+    const Window& w = plan.window;
+    const int64_t step = w.stride[2], width = plan.out[2];
+    shift = tap[2] * w.dilation[2] - w.padding[2];
+    const int64_t room = plan.in[2] - 1 - shift;
+    first = std::clamp<int64_t>(shift >= 0 ? 0 : (-shift + step - 1) / step, 0, width);
+    last = std::clamp<int64_t>(room < 0 ? 0 : room / step + 1, first, width);
+  }
+
+  // The input's line for an output line, or null outside.
+  template <class T>
+  const T* line(const Plan& plan, const T* channel, int64_t z, int64_t y) const {
+    const Window& w = plan.window;
+    const int64_t depth = z * w.stride[0] - w.padding[0] + at[0] * w.dilation[0];
+    const int64_t row = y * w.stride[1] - w.padding[1] + at[1] * w.dilation[1];
+    if (depth < 0 || depth >= plan.in[0] || row < 0 || row >= plan.in[1]) {
+      return nullptr;
+    }
+    return channel + (depth * plan.in[1] + row) * plan.in[2];
+  }
 };
+
+// Calls `visit(tap, number)` for each tap of the kernel.
+template <class Visit>
+void each_tap(const Plan& plan, Visit visit) {
+  int64_t number = 0;
+  for (int64_t z = 0; z < plan.window.kernel[0]; ++z) {
+    for (int64_t y = 0; y < plan.window.kernel[1]; ++y) {
+      for (int64_t x = 0; x < plan.window.kernel[2]; ++x) {
+        visit(Tap(plan, {z, y, x}), number++);
+      }
+    }
+  }
+}
 
 // For each tap of the kernel a row of the input's elements that it meets, zero outside.
 template <class T>
 void columns(const Plan& plan, const T* image, T* to) {
-  const Window& w = plan.window;
+  const int64_t step = plan.window.stride[2], width = plan.out[2];
   for (int64_t channel = 0; channel < plan.in_group(); ++channel) {
-    const T* plane = image + channel * plan.height * plan.width;
-    for (int64_t ky = 0; ky < w.kernel[0]; ++ky) {
-      for (int64_t kx = 0; kx < w.kernel[1]; ++kx) {
-        for (int64_t y = 0; y < plan.out_height; ++y, to += plan.out_width) {
-          const int64_t row = y * w.stride[0] - w.padding[0] + ky * w.dilation[0];
-          if (row < 0 || row >= plan.height) {
-            std::fill_n(to, plan.out_width, T{});
+    each_tap(plan, [&](const Tap& tap, int64_t) {
+      for (int64_t z = 0; z < plan.out[0]; ++z) {
+        for (int64_t y = 0; y < plan.out[1]; ++y, to += width) {
+          const T* line = tap.line(plan, image + channel * plan.in_area(), z, y);
+          if (line == nullptr) {
+            std::fill_n(to, width, T{});
             continue;
           }
-          const T* line = plane + row * plan.width;
-          const int64_t shift = kx * w.dilation[1] - w.padding[1], step = w.stride[1];
-          // Outputs whose tap lies inside the line.
-          const int64_t first = std::clamp<int64_t>(shift >= 0 ? 0 : (-shift + step - 1) / step, 0, plan.out_width);
-          const int64_t room = plan.width - 1 - shift;
-          const int64_t last = std::clamp<int64_t>(room < 0 ? 0 : room / step + 1, first, plan.out_width);
-          std::fill_n(to, first, T{});
+          std::fill_n(to, tap.first, T{});
           if (step == 1) {
-            std::copy(line + first + shift, line + last + shift, to + first);
+            std::copy(line + tap.first + tap.shift, line + tap.last + tap.shift, to + tap.first);
           } else {
-            for (int64_t x = first; x < last; ++x) {
-              to[x] = line[x * step + shift];
+            for (int64_t x = tap.first; x < tap.last; ++x) {
+              to[x] = line[x * step + tap.shift];
             }
           }
-          std::fill(to + last, to + plan.out_width, T{});
+          std::fill(to + tap.last, to + width, T{});
         }
       }
-    }
+    });
   }
 }
 
 // Each channel with a kernel of its own: tap by tap over whole lines.
 template <class T>
-void depthwise(const Plan& plan, const T* plane, const T* kernel, T bias, T* out) {
-  const Window& w = plan.window;
+void depthwise(const Plan& plan, const T* channel, const T* kernel, T bias, T* out) {
+  const int64_t step = plan.window.stride[2], width = plan.out[2];
   std::fill_n(out, plan.out_area(), bias);
-  for (int64_t ky = 0; ky < w.kernel[0]; ++ky) {
-    for (int64_t kx = 0; kx < w.kernel[1]; ++kx) {
-      const T tap = kernel[ky * w.kernel[1] + kx];
-      const int64_t shift = kx * w.dilation[1] - w.padding[1], step = w.stride[1];
-      const int64_t first = std::clamp<int64_t>(shift >= 0 ? 0 : (-shift + step - 1) / step, 0, plan.out_width);
-      const int64_t room = plan.width - 1 - shift;
-      const int64_t last = std::clamp<int64_t>(room < 0 ? 0 : room / step + 1, first, plan.out_width);
-      for (int64_t y = 0; y < plan.out_height; ++y) {
-        const int64_t row = y * w.stride[0] - w.padding[0] + ky * w.dilation[0];
-        if (row < 0 || row >= plan.height) {
+  each_tap(plan, [&](const Tap& tap, int64_t number) {
+    const T factor = kernel[number];
+    for (int64_t z = 0; z < plan.out[0]; ++z) {
+      for (int64_t y = 0; y < plan.out[1]; ++y) {
+        const T* line = tap.line(plan, channel, z, y);
+        if (line == nullptr) {
           continue;
         }
-        const T* line = plane + row * plan.width + shift;
-        T* to = out + y * plan.out_width;
+        T* to = out + (z * plan.out[1] + y) * width;
         if (step == 1) {
-          for (int64_t x = first; x < last; ++x) {
-            to[x] += tap * line[x];
+          for (int64_t x = tap.first; x < tap.last; ++x) {
+            to[x] += factor * line[x + tap.shift];
           }
         } else {
-          for (int64_t x = first; x < last; ++x) {
-            to[x] += tap * line[x * step];
+          for (int64_t x = tap.first; x < tap.last; ++x) {
+            to[x] += factor * line[x * step + tap.shift];
           }
         }
       }
     }
-  }
+  });
 }
 
 bool is_pointwise(const Plan& plan) {
   const Window& w = plan.window;
-  return plan.taps() == 1 && w.stride == std::array<int64_t, 2>{1, 1} && w.padding == std::array<int64_t, 2>{0, 0};
+  return plan.taps() == 1 && w.stride == Three{1, 1, 1} && w.padding == Three{0, 0, 0};
 }
 
 template <class T>
@@ -127,7 +146,7 @@ void convolve(const Plan& plan, const T* input, const T* weight, const T* bias, 
   std::vector<T> scratch(plan.in_group() == 1 || is_pointwise(plan) ? 0 : static_cast<std::size_t>(depth * area));
   for (int64_t image = 0; image < plan.batch; ++image) {
     for (int64_t group = 0; group < plan.groups; ++group) {
-      const T* from = input + (image * plan.in_channels + group * plan.in_group()) * plan.height * plan.width;
+      const T* from = input + (image * plan.in_channels + group * plan.in_group()) * plan.in_area();
       const T* kernel = weight + group * plan.out_group() * depth;
       T* to = out + (image * plan.out_channels + group * plan.out_group()) * area;
       const T* add = bias == nullptr ? nullptr : bias + group * plan.out_group();
@@ -152,11 +171,29 @@ void convolve(const Plan& plan, const T* input, const T* weight, const T* bias, 
   }
 }
 
+// Adds to the outputs what one channel's input elements give through each tap: `products` by tap and element.
+template <class T>
+void scatter_taps(const Plan& plan, const T* products, T* out) {
+  const Window& w = plan.window;
+  const auto place = [&](std::size_t d, int64_t i, int64_t tap) {
+    return i * w.stride[d] - w.padding[d] + tap * w.dilation[d];
+  };
+  each_tap(plan, [&](const Tap& tap, int64_t number) {
+    const T* values = products + number * plan.in_area();
+    for (int64_t i = 0; i < plan.in_area(); ++i) {
+      const int64_t z = place(0, i / (plan.in[1] * plan.in[2]), tap.at[0]);
+      const int64_t y = place(1, i / plan.in[2] % plan.in[1], tap.at[1]), x = place(2, i % plan.in[2], tap.at[2]);
+      if (z >= 0 && z < plan.out[0] && y >= 0 && y < plan.out[1] && x >= 0 && x < plan.out[2]) {
+        out[(z * plan.out[1] + y) * plan.out[2] + x] += values[i];
+      }
+    }
+  });
+}
+
 // Every input element spreads over the outputs that it would be a tap of.
 template <class T>
 void spread(const Plan& plan, const T* input, const T* weight, const T* bias, T* out) {
-  const Window& w = plan.window;
-  const int64_t area = plan.height * plan.width, taps = plan.taps(), per_group = plan.out_group() * taps;
+  const int64_t area = plan.in_area(), taps = plan.taps(), per_group = plan.out_group() * taps;
   std::vector<T> products(static_cast<std::size_t>(per_group * area));
   for (int64_t image = 0; image < plan.batch; ++image) {
     for (int64_t group = 0; group < plan.groups; ++group) {
@@ -168,31 +205,25 @@ void spread(const Plan& plan, const T* input, const T* weight, const T* bias, T*
         const int64_t which = group * plan.out_group() + channel;
         T* to = out + (image * plan.out_channels + which) * plan.out_area();
         std::fill_n(to, plan.out_area(), bias == nullptr ? T{} : bias[which]);
-        for (int64_t tap = 0; tap < taps; ++tap) {
-          const T* values = products.data() + (channel * taps + tap) * area;
-          for (int64_t i = 0; i < area; ++i) {
-            const int64_t y = i / plan.width * w.stride[0] - w.padding[0] + tap / w.kernel[1] * w.dilation[0];
-            const int64_t x = i % plan.width * w.stride[1] - w.padding[1] + tap % w.kernel[1] * w.dilation[1];
-            if (y >= 0 && y < plan.out_height && x >= 0 && x < plan.out_width) {
-              to[y * plan.out_width + x] += values[i];
-            }
-          }
-        }
+        scatter_taps(plan, products.data() + channel * taps * area, to);
       }
     }
   }
 }
 
-std::array<int64_t, 2> pair(Ints given, int64_t rank, int64_t missing) {
-  const auto items = given.get();
-  const auto at = [&](std::size_t i) { return items.size() == 1 ? items[0] : items[i]; };
-  return rank == 3 ? std::array<int64_t, 2>{missing, at(0)} : std::array<int64_t, 2>{at(0), at(1)};
+// One number for all dimensions, or one for each; what is missing in front is `otherwise`.
+Three three(Shape items, int64_t dims, int64_t otherwise) {
+  Three out{otherwise, otherwise, otherwise};
+  for (int64_t d = 0; d < dims; ++d) {
+    out[static_cast<std::size_t>(3 - dims + d)] = items.size() == 1 ? items[0] : items[static_cast<std::size_t>(d)];
+  }
+  return out;
 }
 
 void check(const Impl& input, const Impl& weight, int64_t groups, bool transposed) {
-  if (input.rank() != weight.rank() || (input.rank() != 3 && input.rank() != 4)) {
+  if (input.rank() != weight.rank() || input.rank() < 3 || input.rank() > 5) {
     raise_runtime_error("a convolution of " + std::to_string(input.rank()) + " and " + std::to_string(weight.rank()) +
-                        " dimensions without libtorch; 1d and 2d ones are possible");
+                        " dimensions without libtorch; 1d, 2d and 3d ones are possible");
   }
   if (groups <= 0) {
     raise_runtime_error("non-positive groups is not supported");
@@ -217,43 +248,34 @@ Tensor convolution(const Tensor& input, const Tensor& weight, const OptionalTens
                    Ints dilation, bool transposed, Ints output_padding, int64_t groups) {
   const Impl &in = impl(input), &kernel = impl(weight);
   check(in, kernel, groups, transposed);
-  const int64_t rank = in.rank();
-  const bool flat = rank == 3;
-  const std::size_t last = static_cast<std::size_t>(rank) - 1;
+  const int64_t dims = in.rank() - 2;
   Plan plan{};
   plan.batch = in.sizes()[0];
   plan.in_channels = in.sizes()[1];
-  plan.height = flat ? 1 : in.sizes()[2];
-  plan.width = in.sizes()[last];
   plan.groups = groups;
   plan.out_channels = transposed ? kernel.sizes()[1] * groups : kernel.sizes()[0];
-  plan.window = {{flat ? 1 : kernel.sizes()[2], kernel.sizes()[last]},
-                 pair(stride, rank, 1),
-                 pair(padding, rank, 0),
-                 pair(dilation, rank, 1)};
+  plan.in = three(in.sizes().subspan(2), dims, 1);
+  plan.window = {three(kernel.sizes().subspan(2), dims, 1), three(stride.get(), dims, 1), three(padding.get(), dims, 0),
+                 three(dilation.get(), dims, 1)};
   const Window& w = plan.window;
-  const auto extra = pair(output_padding, rank, 0);
-  std::array<int64_t, 2> sizes{};
-  const std::array<int64_t, 2> from{plan.height, plan.width};
-  for (std::size_t d = 0; d < 2; ++d) {
-    sizes[d] = transposed
-                   ? (from[d] - 1) * w.stride[d] - 2 * w.padding[d] + w.dilation[d] * (w.kernel[d] - 1) + extra[d] + 1
+  const Three extra = three(output_padding.get(), dims, 0), from = plan.in;
+  for (std::size_t d = 0; d < 3; ++d) {
+    plan.out[d] =
+        transposed ? (from[d] - 1) * w.stride[d] - 2 * w.padding[d] + w.dilation[d] * (w.kernel[d] - 1) + extra[d] + 1
                    : convolved_size(from[d], w.kernel[d], w.stride[d], w.padding[d], w.dilation[d]);
-    if (sizes[d] <= 0 || (!transposed && from[d] + 2 * w.padding[d] < w.dilation[d] * (w.kernel[d] - 1) + 1)) {
+    if (plan.out[d] <= 0 || (!transposed && from[d] + 2 * w.padding[d] < w.dilation[d] * (w.kernel[d] - 1) + 1)) {
       raise_runtime_error("Calculated padded input size per channel: (" + std::to_string(from[d] + 2 * w.padding[d]) +
                           "). Kernel size: (" + std::to_string(w.kernel[d]) +
                           "). Kernel size can't be greater than actual input size");
     }
   }
-  plan.out_height = sizes[0];
-  plan.out_width = sizes[1];
   std::vector<int64_t> result{plan.batch, plan.out_channels};
-  if (!flat) {
-    result.push_back(plan.out_height);
-  }
-  result.push_back(plan.out_width);
+  result.insert(result.end(), plan.out.end() - dims, plan.out.end());
   // Eager keeps the channels last where input or weight has them there.
-  const bool channels_last = !flat && (is_channels_last(in) || is_channels_last(kernel));
+  const bool channels_last = dims == 2 && (is_channels_last(in) || is_channels_last(kernel));
+  if (channels_last && !transposed && goes_channels_last(plan)) {
+    return convolve_channels_last(plan, input, weight, bias, result);
+  }
   Tensor out;
   with_compute(in.dtype, [&]<class T>(T) {
     const Tensor a = slim::contiguous(input, dtype_of<T>), b = slim::contiguous(weight, dtype_of<T>);
@@ -300,6 +322,13 @@ Tensor conv2d(const Tensor& input, const Tensor& weight, const OptionalTensor& b
                        groups);
   });
 }
+Tensor conv3d(const Tensor& input, const Tensor& weight, const OptionalTensor& bias, Ints stride, Ints padding,
+              Ints dilation, int64_t groups) {
+  return batched(input, 5, [&](const Tensor& in) {
+    return convolution(in, weight, bias, stride, padding, dilation, false, Ints(std::span<const int64_t>(kZero)),
+                       groups);
+  });
+}
 Tensor conv_transpose1d(const Tensor& input, const Tensor& weight, const OptionalTensor& bias, Ints stride,
                         Ints padding, Ints output_padding, int64_t groups, Ints dilation) {
   return batched(input, 3, [&](const Tensor& in) {
@@ -309,6 +338,13 @@ Tensor conv_transpose1d(const Tensor& input, const Tensor& weight, const Optiona
 Tensor conv_transpose2d_input(const Tensor& input, const Tensor& weight, const OptionalTensor& bias, Ints stride,
                               Ints padding, Ints output_padding, int64_t groups, Ints dilation) {
   return batched(input, 4, [&](const Tensor& in) {
+    return convolution(in, weight, bias, stride, padding, dilation, true, output_padding, groups);
+  });
+}
+
+Tensor conv_transpose3d_input(const Tensor& input, const Tensor& weight, const OptionalTensor& bias, Ints stride,
+                              Ints padding, Ints output_padding, int64_t groups, Ints dilation) {
+  return batched(input, 5, [&](const Tensor& in) {
     return convolution(in, weight, bias, stride, padding, dilation, true, output_padding, groups);
   });
 }

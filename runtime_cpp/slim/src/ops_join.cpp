@@ -338,4 +338,13 @@ Tensor one_hot(const Tensor& self, int64_t num_classes) {
   return out;
 }
 
+Tensor tile(const Tensor& self, Ints dims) {
+  std::vector<int64_t> repeats(dims.get().begin(), dims.get().end());
+  const auto rank = static_cast<std::size_t>(impl(self).rank());
+  if (repeats.size() < rank) {
+    repeats.insert(repeats.begin(), rank - repeats.size(), 1);
+  }
+  return repeat(self, repeats);
+}
+
 }  // namespace torch2cpp::slim::op

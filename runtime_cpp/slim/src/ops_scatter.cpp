@@ -1,6 +1,9 @@
 // Operators whose index tensor gives, element by element, the place along one dimension.
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include <torch2cpp/slim/elementwise.h>
@@ -76,7 +79,92 @@ Tensor scatter_into(const Tensor& self, int64_t dim, const Tensor& index, const 
   return self;
 }
 
+// How often a place was written to, and what comes of the next value there.
+enum class Joined { Sum, Product, Mean, Most, Least };
+
+Joined joined_by(std::string_view reduce) {
+  constexpr std::pair<std::string_view, Joined> kNames[] = {{"sum", Joined::Sum},
+                                                            {"prod", Joined::Product},
+                                                            {"mean", Joined::Mean},
+                                                            {"amax", Joined::Most},
+                                                            {"amin", Joined::Least}};
+  for (const auto& [name, joined] : kNames) {
+    if (name == reduce) {
+      return joined;
+    }
+  }
+  raise_runtime_error("reduce argument must be either sum, prod, mean, amax or amin, got " + std::string(reduce));
+}
+
+template <class T>
+T join(Joined by, T held, T value) {
+  switch (by) {
+    case Joined::Product:
+      return held * value;
+    case Joined::Most:
+      return held != held || held > value ? held : value;
+    case Joined::Least:
+      return held != held || held < value ? held : value;
+    default:
+      return held + value;
+  }
+}
+
 }  // namespace
+
+Tensor scatter_reduce_two(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src,
+                          std::string_view reduce, bool include_self) {
+  const Joined by = joined_by(reduce);
+  const auto at = static_cast<std::size_t>(wrap(dim, impl(self).rank()));
+  const Tensor where = longs(index, "scatter_reduce");
+  if (impl(where).numel() == 0) {
+    return slim::clone(self);
+  }
+  check_index_sizes(impl(self), at, impl(where), "scatter_reduce");
+  if (impl(src).dtype != impl(self).dtype) {
+    raise_runtime_error("scatter(): Expected self.dtype to be equal to src.dtype");
+  }
+  Tensor out;
+  with_compute(impl(self).dtype, [&]<class T>(T) {
+    out = clone_contiguous(slim::contiguous(self, dtype_of<T>));
+    const Tensor from = slim::contiguous(src, dtype_of<T>);
+    T* held = slim::data<T>(out);
+    std::vector<int64_t> times(static_cast<std::size_t>(impl(out).numel()), include_self ? 1 : 0);
+    each_gathered(impl(out), at, impl(where), impl(from), [&](int64_t, int64_t here, int64_t there) {
+      int64_t& count = times[static_cast<std::size_t>(here)];
+      const T value = slim::data<T>(from)[there];
+      held[here] = count++ == 0 ? value : join(by, held[here], value);
+    });
+    for (std::size_t i = 0; by == Joined::Mean && i < times.size(); ++i) {
+      if (times[i] > 1) {
+        const auto mean = static_cast<double>(held[i]) / static_cast<double>(times[i]);
+        held[i] = static_cast<T>(std::is_integral_v<T> ? std::floor(mean) : mean);
+      }
+    }
+  });
+  return slim::contiguous(out, impl(self).dtype);
+}
+Tensor scatter_reduce_in_place_two(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src,
+                                   std::string_view reduce, bool include_self) {
+  slim::copy(impl(self), impl(scatter_reduce_two(self, dim, index, src, reduce, include_self)));
+  return self;
+}
+Tensor index_copy_in_place(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source) {
+  const Tensor where = longs(index, "index_copy_");
+  const int64_t count = impl(where).numel();
+  if (impl(self).rank() == 0 || impl(source).rank() != impl(self).rank() || torch2cpp::size(source, dim) != count) {
+    raise_index_error("index_copy_(): Number of indices (" + std::to_string(count) +
+                      ") should be equal to source.size(dim)");
+  }
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t to = checked(slim::data<int64_t>(where)[i], torch2cpp::size(self, dim), wrap(dim, impl(self).rank()));
+    slim::copy(impl(torch2cpp::select(self, dim, to)), impl(torch2cpp::select(source, dim, i)));
+  }
+  return self;
+}
+Tensor index_copy(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source) {
+  return index_copy_in_place(slim::clone(self), dim, index, source);
+}
 
 Tensor gather(const Tensor& self, int64_t dim, const Tensor& index) {
   const auto at = static_cast<std::size_t>(wrap(dim, impl(self).rank()));

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <string>
 
 #include <torch2cpp/slim/apply.h>
 #include <torch2cpp/slim/operators.h>
@@ -30,6 +31,23 @@ Tensor round_by(const Tensor& self, F f) {
     return slim::clone(self);
   }
   return map(self, [&](auto x) { return static_cast<decltype(x)>(f(static_cast<double>(x))); });
+}
+
+// From a closed form near to it, by Halley's steps; beyond 0.5 by the rest to 1, which keeps its digits there.
+double erf_inverse(double x) {
+  const double size = std::abs(x);
+  if (!(size < 1)) {
+    return size == 1 ? std::copysign(HUGE_VAL, x) : std::numeric_limits<double>::quiet_NaN();
+  }
+  constexpr double a = 0.147;
+  const double tail = std::log1p(-size * size), t = 2 / (std::numbers::pi * a) + tail / 2;
+  double y = std::sqrt(std::sqrt(t * t - tail / a) - t);
+  for (int i = 0; i < 4; ++i) {
+    const double off = size > 0.5 ? (1 - size) - std::erfc(y) : std::erf(y) - size;
+    const double step = off / (2 * std::numbers::inv_sqrtpi * std::exp(-y * y));
+    y -= step / (1 + y * step);
+  }
+  return std::copysign(y, x);
 }
 
 template <class T>
@@ -62,6 +80,12 @@ FLOAT_FUNCTION(sinh, std::sinh(x))
 FLOAT_FUNCTION(cosh, std::cosh(x))
 FLOAT_FUNCTION(tanh, std::tanh(x))
 FLOAT_FUNCTION(erf, std::erf(x))
+FLOAT_FUNCTION(erfc, std::erfc(x))
+FLOAT_FUNCTION(erfinv, static_cast<decltype(x)>(erf_inverse(x)))
+FLOAT_FUNCTION(asinh, std::asinh(x))
+FLOAT_FUNCTION(acosh, std::acosh(x))
+FLOAT_FUNCTION(atanh, std::atanh(x))
+FLOAT_FUNCTION(lgamma, std::lgamma(x))
 FLOAT_FUNCTION(sigmoid, kSigmoid(x))
 FLOAT_FUNCTION(silu, x* kSigmoid(x))
 FLOAT_FUNCTION(mish, x* std::tanh(std::log1p(std::exp(x))))
@@ -138,6 +162,36 @@ Tensor hardtanh(const Tensor& self, Number min_val, Number max_val) {
     return bounded<T>(x, min_val.as<T>(), max_val.as<T>());
   });
 }
+
+Tensor celu(const Tensor& self, Number alpha) { return elu(self, alpha, 1.0, 1 / alpha.as<double>()); }
+Tensor threshold(const Tensor& self, Number threshold, Number value) {
+  return map(self, [=](auto x) {
+    using T = decltype(x);
+    return x <= threshold.as<T>() ? value.as<T>() : x;
+  });
+}
+Tensor softshrink(const Tensor& self, Number lambd) {
+  return map_float(self, [=](auto x) {
+    const auto edge = lambd.as<decltype(x)>();
+    return x > edge ? x - edge : x < -edge ? x + edge : x != x ? x : decltype(x){};
+  });
+}
+Tensor hardshrink(const Tensor& self, Number lambd) {
+  return map_float(self, [=](auto x) {
+    const auto edge = lambd.as<decltype(x)>();
+    return x >= -edge && x <= edge ? decltype(x){} : x;
+  });
+}
+Tensor glu(const Tensor& self, int64_t dim) {
+  if (torch2cpp::size(self, dim) % 2 != 0) {
+    raise_runtime_error("Halving dimension must be even, but dimension " + std::to_string(dim) + " is size " +
+                        std::to_string(torch2cpp::size(self, dim)));
+  }
+  const Tensors halves = chunk(self, 2, dim);
+  return mul_Tensor(halves[0], sigmoid(halves[1]));
+}
+Tensor sgn(const Tensor& self) { return sign(self); }
+Tensor frac(const Tensor& self) { return sub_Tensor(self, trunc(self), 1); }
 
 Tensor floor(const Tensor& self) {
   return round_by(self, [](double x) { return std::floor(x); });
@@ -239,12 +293,6 @@ Tensor logit(const Tensor& self, std::optional<double> eps) {
     const T in = eps ? bounded<T>(x, static_cast<T>(*eps), 1 - static_cast<T>(*eps)) : x;
     return std::log(in / (1 - in));
   });
-}
-Tensor dropout(const Tensor& input, double p, bool train) {
-  if (train && p != 0.0) {
-    raise_not_implemented("dropout in training without libtorch");
-  }
-  return torch2cpp::slim::op::alias(input);
 }
 
 }  // namespace torch2cpp::slim::op

@@ -201,4 +201,72 @@ Tensor requires_grad_in_place(const Tensor& self, bool requires_grad) {
   return self;
 }
 
+Tensor swapaxes(const Tensor& self, int64_t axis0, int64_t axis1) { return transpose_int(self, axis0, axis1); }
+Tensor swapdims(const Tensor& self, int64_t dim0, int64_t dim1) { return transpose_int(self, dim0, dim1); }
+Tensor ravel(const Tensor& self) { return flatten_using_ints(op::contiguous(self), 0, -1); }
+Tensor broadcast_to(const Tensor& self, Ints size) { return op::expand(self, size); }
+Tensors split_sizes(const Tensor& self, Ints split_size, int64_t dim) {
+  return op::split_with_sizes(self, split_size, dim);
+}
+Tensors tensor_split_sections(const Tensor& self, int64_t sections, int64_t dim) {
+  if (sections <= 0) {
+    raise_runtime_error("number of sections must be larger than 0, got " + std::to_string(sections));
+  }
+  const int64_t size = torch2cpp::size(self, dim), least = size / sections, longer = size % sections;
+  std::vector<int64_t> sizes;
+  for (int64_t i = 0; i < sections; ++i) {
+    sizes.push_back(least + (i < longer ? 1 : 0));
+  }
+  return op::split_with_sizes(self, sizes, dim);
+}
+Tensors meshgrid_indexing(const Tensors& tensors, std::string_view indexing) {
+  const bool turned = indexing == "xy" && tensors.size() >= 2;
+  std::vector<int64_t> sizes;
+  for (const Tensor& t : tensors) {
+    sizes.push_back(impl(t).numel());
+  }
+  Tensors out;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    std::vector<int64_t> own(tensors.size(), 1);
+    own[i] = sizes[i];
+    const Tensor grid = torch2cpp::expand(op::reshape(tensors[i], own), sizes);
+    out.push_back(turned ? torch2cpp::transpose(grid, 0, 1) : grid);
+  }
+  return out;
+}
+Tensors meshgrid(const Tensors& tensors) { return meshgrid_indexing(tensors, "ij"); }
+Tensor movedim_intlist(const Tensor& self, Ints source, Ints destination) {
+  const int64_t rank = impl(self).rank();
+  const Shape from = source.get(), to = destination.get();
+  if (from.size() != to.size()) {
+    raise_runtime_error("movedim: Invalid source or destination dims: source (" + shape_text(from) +
+                        " dims) should contain the same number of dims as destination (" + shape_text(to) + " dims)");
+  }
+  std::vector<int64_t> order(static_cast<std::size_t>(rank), -1);
+  std::vector<bool> moved(static_cast<std::size_t>(rank), false);
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    const auto source_dim = static_cast<std::size_t>(wrap(from[i], rank)),
+               place = static_cast<std::size_t>(wrap(to[i], rank));
+    if (rank == 0) {
+      return self;
+    }
+    if (moved[source_dim] || order[place] >= 0) {
+      raise_runtime_error("movedim: repeated dim in `source` or `destination`");
+    }
+    moved[source_dim] = true;
+    order[place] = static_cast<int64_t>(source_dim);
+  }
+  int64_t next = 0;
+  for (int64_t& dim : order) {
+    while (dim < 0 && moved[static_cast<std::size_t>(next)]) {
+      ++next;
+    }
+    dim = dim < 0 ? next++ : dim;
+  }
+  return torch2cpp::permute(self, order);
+}
+Tensor movedim_int(const Tensor& self, int64_t source, int64_t destination) {
+  return movedim_intlist(self, {source}, {destination});
+}
+
 }  // namespace torch2cpp::slim::op

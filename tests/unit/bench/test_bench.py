@@ -15,7 +15,7 @@ from torch import nn
 
 from torch2cpp.bench.measure import Effort, measure
 from torch2cpp.bench.pieces import Pieces, record
-from torch2cpp.bench.result import BenchResult, Startup
+from torch2cpp.bench.result import BenchResult, Startup, UnknownRival, choose_rivals
 from torch2cpp.bench.rivals import CannotRun, PythonRival, checked, compiled, scripted
 from torch2cpp.bench.snapshot import Snapshot
 from torch2cpp.options import Options
@@ -202,3 +202,15 @@ def test_start_and_memory_stand_in_the_table_and_in_the_line() -> None:
 def test_compiling_never_pays_for_what_is_slower() -> None:
     result = BenchResult("m", 1, "aten", ("0",), {"eager": [1.0], "torch2cpp": [2.0]}, seconds=1)
     assert result.break_even_runs is None
+
+
+def test_the_same_program_over_libtorch_is_a_rival_of_one_without() -> None:
+    assert choose_rivals(["libtorch", "eager"]) == ("libtorch", "eager")
+    with pytest.raises(UnknownRival, match="libtorch"):
+        choose_rivals(["tvm"])
+    result = BenchResult(
+        "m", 1, "aotinductor", ("1x2",), {"libtorch": [8.0], "torch2cpp": [4.0], "regions_only": [3.0]}
+    )
+    assert json.loads(result.as_json())["rows"] == [
+        {"input": "1x2", "libtorch": 8.0, "torch2cpp": 4.0, "regions_only": 3.0}
+    ]

@@ -16,6 +16,7 @@ from pathlib import Path
 from torch2cpp.backends.interface import Interface
 from torch2cpp.backends.protocol import Package, Target, Unit
 from torch2cpp.backends.runtimes import LIBTORCH, Runtime
+from torch2cpp.backends.sample_file import SEED
 from torch2cpp.emit.environment import render, shipped
 from torch2cpp.toolchain import launcher
 from torch2cpp.toolchain.targets.toolchain import Toolchain, toolchain_of
@@ -62,7 +63,10 @@ def build_checker(
             target.write_text(text, encoding="utf-8")
     main = folder / "check_regions.cpp"
     compiled = "src/regions/compiled_border.h" in sources
-    main.write_text(render("regions/check_main.cpp.j2", regions=interfaces, compiled=compiled), encoding="utf-8")
+    main.write_text(
+        render("regions/check_main.cpp.j2", regions=interfaces, compiled=compiled, slim=below.is_slim, seed=SEED),
+        encoding="utf-8",
+    )
     program = folder / "check_regions"
     source = folder / "runtime" / "src"
 
@@ -76,7 +80,7 @@ def build_checker(
 
     usual = (*_USUAL_RUNTIME, *below.support)
     runtime = [(source / name, Unit(name)) for name in usual]
-    runtime += [(folder / u.path, u) for u in below.units()]
+    runtime += [(folder / u.path, u) for u in below.units(toolchain.target)]
     objects = compile_all([*((folder / u.path, u) for u in units), (main, Unit(main.name)), *runtime])
     try:
         link_all(objects)

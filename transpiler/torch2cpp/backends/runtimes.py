@@ -8,9 +8,10 @@ from typing import final
 
 from torch2cpp.backends.protocol import Backend, Unit
 from torch2cpp.backends.registry import REFERENCE, UnknownBackend, create
+from torch2cpp.toolchain.targets.target import Target
 
 
-def _no_units() -> tuple[Unit, ...]:
+def _no_units(target: Target) -> tuple[Unit, ...]:
     return ()
 
 
@@ -34,8 +35,8 @@ class Runtime:
     #: Compiler and linker options beyond the project's.
     flags: tuple[str, ...] = ()
     link_options: tuple[str, ...] = ()
-    #: Translation units that a program needs beside the support library; their paths are below the project.
-    units: Callable[[], tuple[Unit, ...]] = _no_units
+    #: Translation units that a program for a machine needs beside the support library, by their paths in the project.
+    units: Callable[[Target], tuple[Unit, ...]] = _no_units
     #: Sources of the support library that those units call.
     support: tuple[str, ...] = ()
     #: Files that a project gets, by path; the runtime's own sources lie in runtime/ wherever regions are checked.

@@ -10,6 +10,8 @@ import torch
 
 from torch2cpp.hostir.types import ListType, ScalarType, TensorType, TupleType, Type
 
+#: Where random numbers begin on each sample, in eager and in regions of programs without libtorch.
+SEED = 0
 #: torch dtype -> number of c10::ScalarType, part of the C ABI.
 DTYPE_CODES = {
     torch.uint8: 0,

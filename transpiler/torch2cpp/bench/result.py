@@ -15,6 +15,8 @@ from rich.table import Table
 #: Columns in the order they are shown; `regions_only` is the C++ with only its regions counted.
 OURS, REGIONS = "torch2cpp", "regions_only"
 RIVALS = ("eager", "compile", "torchscript", "onnxruntime")
+#: The same program over libtorch, where it is one without.
+LIBTORCH = "libtorch"
 
 
 class UnknownRival(ValueError):
@@ -27,9 +29,10 @@ def choose_rivals(names: Sequence[str]) -> tuple[str, ...]:
     >>> choose_rivals(["eager", "compile", "eager"])
     ('eager', 'compile')
     """
-    unknown = [name for name in names if name not in RIVALS]
+    known = (*RIVALS, LIBTORCH)
+    unknown = [name for name in names if name not in known]
     if unknown:
-        raise UnknownRival(f"there is no rival {unknown[0]}; there are {', '.join(RIVALS)}")
+        raise UnknownRival(f"there is no rival {unknown[0]}; there are {', '.join(known)}")
     return tuple(dict.fromkeys(names))
 
 
@@ -78,7 +81,7 @@ class BenchResult:
         rows = []
         for i, name in enumerate(self.inputs):
             row: dict[str, Any] = {"input": name}
-            for rival in (*RIVALS, OURS, REGIONS):
+            for rival in (*RIVALS, LIBTORCH, OURS, REGIONS):
                 if rival in self.times:
                     found = self.times[rival]
                     row[rival] = None if found is None else round(found[i], 2)
@@ -100,7 +103,7 @@ class BenchResult:
 
     def table(self) -> Table:
         """A row per input, and how much faster than each rival the C++ is."""
-        names = [n for n in (*RIVALS, OURS, REGIONS) if n in self.times]
+        names = [n for n in (*RIVALS, LIBTORCH, OURS, REGIONS) if n in self.times]
         table = Table(title=f"{self.model}: microseconds, {self.threads} thread(s), backend {self.backend}")
         table.add_column("input")
         for name in names:

@@ -11,8 +11,9 @@ import torch
 from torch2cpp.bench.ablate import without_each_pass
 from torch2cpp.bench.measure import Effort, measure
 from torch2cpp.bench.ours import Emitted, RegionsOnly
+from torch2cpp.bench.over_libtorch import over_libtorch
 from torch2cpp.bench.pieces import Pieces
-from torch2cpp.bench.result import OURS, RIVALS, BenchResult, choose_rivals, describe
+from torch2cpp.bench.result import LIBTORCH, OURS, RIVALS, BenchResult, choose_rivals, describe
 from torch2cpp.bench.rivals import Calls, CannotRun, PythonRival, Rival, checked, compiled, scripted
 from torch2cpp.bench.startup import startup
 from torch2cpp.parity.compare import tensors_in
@@ -47,9 +48,14 @@ def bench(
         found = _bench(project, against, effort or Effort(), _choose(project, inputs), ablate, step)
         if start:
             step("start")
-            figures, reasons = startup(project, against)
+            figures, reasons = startup(project, against, _others(project, found))
             found = replace(found, startup=figures, startup_reasons=reasons)
         return found
+
+
+def _others(project: Project, found: BenchResult) -> Mapping[str, Project]:
+    """Projects that are rivals, by the rival's name; those that were just built are not built again."""
+    return {LIBTORCH: over_libtorch(project)} if found.times.get(LIBTORCH) else {}
 
 
 def _choose(project: Project, inputs: int | None) -> list[int]:
@@ -104,6 +110,8 @@ def _rival(name: str, project: Project, calls: Calls, outcomes: Sequence[Outcome
     """Raises CannotRun."""
     transpiled = project.transpiled
     entries = transpiled.options.entries
+    if name == LIBTORCH:
+        return Emitted(LIBTORCH, over_libtorch(project), calls, writes)
     if name == "onnxruntime":
         try:
             return Pieces(transpiled.program, calls, resets, cache_folder(), torch.get_num_threads())

@@ -47,17 +47,23 @@ os._exit(0)
 """
 
 
-def startup(project: Project, rivals: Sequence[str]) -> tuple[dict[str, Startup], dict[str, str]]:
-    """Rival -> its figures on the first example that raises nothing; and why a rival has none."""
+def startup(
+    project: Project, rivals: Sequence[str], others: Mapping[str, Project] | None = None
+) -> tuple[dict[str, Startup], dict[str, str]]:
+    """Rival -> its figures on the first example that raises nothing; and why a rival has none.
+
+    `others` are rivals that are emitted projects too.
+    """
+    others = others or {}
     number = next((i for i, outcome in enumerate(project.transpiled.outcomes) if not outcome.raised), None)
     if number is None or (number and project.transpiled.options.stateful):
         return {}, dict.fromkeys((*rivals, OURS), "every example raises")
     commands: dict[str, list[str]] = {}
     reasons: dict[str, str] = {}
     with tempfile.TemporaryDirectory() as name:
-        for rival in (*(r for r in RIVALS if r in rivals), OURS):
+        for rival in (*(r for r in RIVALS if r in rivals), *others, OURS):
             try:
-                commands[rival] = _command(rival, project, number, Path(name))
+                commands[rival] = _command(rival, others.get(rival, project), number, Path(name))
                 _run(commands[rival])
             except CannotRun as reason:
                 commands.pop(rival, None)

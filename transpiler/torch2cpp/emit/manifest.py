@@ -27,6 +27,7 @@ def manifest(
         "torch2cpp": view.version,
         "torch": torch.__version__,
         "options": view.options,
+        "runtime": "slim" if view.below.slim else "libtorch",
         "target": {"name": view.target.name, "cpu": view.target.cpu} if view.target else {"name": NATIVE},
         "sources": {Path(s).name: _source_checksum(s) for s in own_sources(program)},
         "entries": {name: _signature(f) for name, f in program.entries.items()},

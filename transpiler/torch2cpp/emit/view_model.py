@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import final
 
 from torch2cpp.emit.layout import StateMethods
-from torch2cpp.toolchain.targets.target import Target, architecture
+from torch2cpp.toolchain.targets.target import Target, architecture_of
 
 
 @final
@@ -193,7 +193,7 @@ def target_view(target: Target) -> TargetView | None:
     """None for the machine at hand, which needs no toolchain file."""
     if target.native:
         return None
-    known = architecture(target.name)
+    known = architecture_of(target)
     return TargetView(known.name, known.processor, target.cpu or known.cpu)
 
 
@@ -248,6 +248,8 @@ class ProjectView:
     state_methods: StateMethods
     #: Names of the backends used.
     backends: tuple[str, ...]
+    #: Whether it draws random numbers.
+    random: bool = False
 
     @property
     def has_pinned(self) -> bool:

@@ -62,7 +62,10 @@ _LIBTORCH = {
     "cmake/FindLibtorchCpu.cmake": "cmake/FindLibtorchCpu.cmake",
     "python/tensor_border.h": "python/tensor_border.h",
 }
-_SLIM = {"python/slim_tensor_border.h": "python/tensor_border.h"}
+_SLIM = {
+    "python/slim_tensor_border.h": "python/tensor_border.h",
+    "python/slim_random.h": "python/slim_random.h",
+}
 _CPP = (".h", ".cpp")
 
 
@@ -107,7 +110,7 @@ def write_project(
             below.system_includes,
             below.flags,
             below.link_options,
-            tuple(UnitView(u.path, u.flags, u.definitions) for u in below.units()),
+            tuple(UnitView(u.path, u.flags, u.definitions) for u in below.units(target or Target())),
         ),
     )
     templates = _FILES | (_STATEFUL if view.stateful else {})

@@ -57,7 +57,9 @@ def make_bundle(project: Path, out: Path, target: str | None = None) -> Bundle:
             raise TargetError(f"{project} has no {part}: compile it again")
     if out.exists() and not _is_bundle(out):
         raise TargetError(f"{out} is there and is no bundle: name another folder")
-    built = build(project, name, target=machine, more={"TORCH2CPP_BUNDLE": "ON"})
+    # Without libtorch one executable needs no libraries beside it.
+    settings = {"TORCH2CPP_BUNDLE": "ON"} | ({} if machine.libtorch else {"TORCH2CPP_STATIC": "ON"})
+    built = build(project, name, target=machine, more=settings)
     shutil.rmtree(out, ignore_errors=True)
     _install(built, out)
     for each in ("weights.safetensors", "model.json"):
@@ -65,10 +67,11 @@ def make_bundle(project: Path, out: Path, target: str | None = None) -> Bundle:
     shutil.copytree(project / "golden", out / "golden")
     programs = [out / f"{name}_run", out / "verify"]
     libraries = _libraries(programs, built, toolchain)
-    (out / "lib").mkdir()
-    for soname, path in libraries.items():
-        shutil.copy(path, out / "lib" / soname)
-    return Bundle(out, _parts(out), _glibc([*programs, *(out / "lib").iterdir()], toolchain))
+    copies = {out / "lib" / soname: path for soname, path in libraries.items()}
+    for copy, path in copies.items():
+        copy.parent.mkdir(exist_ok=True)
+        shutil.copy(path, copy)
+    return Bundle(out, _parts(out), _glibc([*programs, *copies], toolchain))
 
 
 def _made_for(project: Path) -> tuple[str, Target]:
@@ -77,7 +80,9 @@ def _made_for(project: Path) -> tuple[str, Target]:
     try:
         manifest = json.loads(path.read_text())
         target = manifest["target"]
-        return manifest["name"], Target(target["name"], target.get("cpu"))
+        # Projects of earlier versions do not say: they rest on libtorch.
+        libtorch = manifest.get("runtime", "libtorch") == "libtorch"
+        return manifest["name"], Target(target["name"], target.get("cpu"), libtorch=libtorch)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise TargetError(f"{project} is no project of torch2cpp: its model.json cannot be read ({error})") from error
 
@@ -132,5 +137,5 @@ def _parts(folder: Path) -> tuple[tuple[str, int], ...]:
     def size(path: Path) -> int:
         return sum(p.stat().st_size for p in path.rglob("*") if p.is_file()) if path.is_dir() else path.stat().st_size
 
-    entries = [p for p in sorted(folder.iterdir()) if p.name != "lib"] + sorted((folder / "lib").iterdir())
+    entries = [p for p in sorted(folder.iterdir()) if p.name != "lib"] + sorted((folder / "lib").glob("*"))
     return tuple((str(p.relative_to(folder)), size(p)) for p in entries)

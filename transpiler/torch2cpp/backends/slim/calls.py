@@ -16,7 +16,9 @@ from torch2cpp.hostir.types import ListType, ScalarType, TensorType, TupleType
 NameOf = Callable[[Value | WeightRef], str]
 
 #: Arguments that say nothing on the CPU, or nothing about results.
-_IGNORED = frozenset({"pin_memory", "non_blocking", "padding_idx", "scale_grad_by_freq", "sparse", "cudnn_enabled"})
+_IGNORED = frozenset(
+    {"pin_memory", "non_blocking", "padding_idx", "scale_grad_by_freq", "sparse", "cudnn_enabled", "path"}
+)
 #: Dtypes that the runtime computes in.
 COMPUTED = frozenset(
     {torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.uint16, torch.uint32}
@@ -99,9 +101,11 @@ def spell(operand: Any, type_: str, name_of: NameOf, length: int | None) -> str:
         case "bool":
             return scalar(operand if isinstance(operand, Value) else bool(operand), name_of).text
         case "double":
-            return scalar(operand if isinstance(operand, Value) else float(operand), name_of).text
+            return _double(operand, name_of)
         case "Ints":
             return _ints(operand, name_of, length)
+        case "Doubles":
+            return f"Doubles{{{', '.join(_double(x, name_of) for x in operand)}}}"
         case "ScalarType" if operand not in COMPUTED:
             raise Unspellable(f"programs without libtorch do not compute in {operand}")
         case "ScalarType":
@@ -132,6 +136,10 @@ def _int(operand: Any, name_of: NameOf) -> str:
     if isinstance(operand, int):
         return int_literal(int(operand))
     raise Unspellable(f"{operand!r} as an int")
+
+
+def _double(operand: Any, name_of: NameOf) -> str:
+    return scalar(operand if isinstance(operand, Value) else float(operand), name_of).text
 
 
 def _ints(operand: Any, name_of: NameOf, length: int | None) -> str:

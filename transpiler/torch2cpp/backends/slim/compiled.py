@@ -70,9 +70,15 @@ class SlimInductorBackend:
         return refusal is not None
 
 
+#: Makes kernels for Arm call SLEEF, of which headers and library belong to libtorch's build there; without it they call
+#: the C library number by number.
+_SLEEF = "AT_BUILD_ARM_VEC256_WITH_SLEEF"
+
+
 def _moved(artifact: Artifact, prefix: str) -> Artifact:
-    """With units under names of their own."""
+    """With units under names of their own, and without another library's functions."""
     names = {u.path: u.path.replace("aotinductor_", prefix) for u in artifact.units}
     sources = {names.get(path, path): text for path, text in artifact.sources.items()}
-    units = tuple(Unit(names[u.path], u.flags, u.definitions) for u in artifact.units)
+    kept = [tuple(d for d in u.definitions if d.partition("=")[0] != _SLEEF) for u in artifact.units]
+    units = tuple(Unit(names[u.path], u.flags, definitions) for u, definitions in zip(artifact.units, kept))
     return Artifact(sources, units, artifact.link, artifact.packages, artifact.companions, artifact.refused)

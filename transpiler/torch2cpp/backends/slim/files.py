@@ -12,6 +12,7 @@ import torch
 
 from torch2cpp.backends.protocol import Unit
 from torch2cpp.backends.slim.operators import slim_folder
+from torch2cpp.toolchain.targets.target import Target
 
 #: Headers that emitted code and the runtime include; what these include comes with them.
 _ROOTS = (
@@ -33,13 +34,14 @@ _INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
 #: Where torch's headers go in the project, and the runtime's own.
 HEADERS = "third_party/torch"
 INCLUDES = ("runtime/slim/include",)
-#: The runtime's translation units with their compiler options. SLEEF's stand-ins must have the instruction set of the
-#: regions, which Inductor compiles for this machine.
+#: The runtime's translation units with their compiler options.
 _UNITS = (
     Unit("runtime/slim/slim.cpp", ("-fno-math-errno", "-fopenmp")),
     Unit("runtime/slim/src/gemm_float.cpp", ("-O3", "-ffp-contract=fast", "-fopenmp")),
-    Unit("runtime/slim/src/sleef.cpp", ("-O3", "-ffast-math", "-march=native")),
 )
+#: SLEEF's stand-ins must have the instruction set of the regions, which Inductor compiles for this machine. On others
+#: kernels call no SLEEF.
+_SLEEF = Unit("runtime/slim/src/sleef.cpp", ("-O3", "-ffast-math", "-march=native"))
 
 
 def include_root() -> Path:
@@ -47,9 +49,9 @@ def include_root() -> Path:
     return Path(torch.__file__).parent / "include"
 
 
-def slim_units() -> tuple[Unit, ...]:
-    """The runtime's translation units."""
-    return _UNITS
+def slim_units(target: Target) -> tuple[Unit, ...]:
+    """The runtime's translation units for a machine."""
+    return (*_UNITS, _SLEEF) if target.native else _UNITS
 
 
 def slim_files() -> dict[str, str]:
@@ -61,7 +63,8 @@ def slim_files() -> dict[str, str]:
         for path in sorted((root / folder).rglob("*"))
         if path.is_file()
     }
-    own["runtime/slim/slim.cpp"] = (root / "slim.cpp").read_text(encoding="utf-8")
+    for name in ("slim.cpp", "operator_new.cpp"):
+        own[f"runtime/slim/{name}"] = (root / name).read_text(encoding="utf-8")
     return own | {f"{HEADERS}/{path}": text for path, text in torch_headers().items()} | _licences()
 
 

@@ -1,4 +1,4 @@
-"""The operators that programs without libtorch have, read from the header that declares them."""
+"""The operators that programs without libtorch have, read from the headers that declare them."""
 
 from __future__ import annotations
 
@@ -39,13 +39,18 @@ def function_name(base: str, overload: str) -> str:
     return f"{stem}_{overload}" if overload else stem
 
 
+def declarations() -> str:
+    """The text of all declarations."""
+    headers = sorted((slim_folder() / "include/torch2cpp/slim").glob("operators_*.h"))
+    texts = [path.read_text(encoding="utf-8").split("namespace torch2cpp::slim::op {", 1)[1] for path in headers]
+    return re.sub(r"//[^\n]*", "", "\n".join(texts))
+
+
 @lru_cache(maxsize=1)
 def operators() -> dict[str, Operator]:
     """All declared operators by C++ name."""
-    text = (slim_folder() / "include/torch2cpp/slim/operators.h").read_text(encoding="utf-8")
-    body = re.sub(r"//[^\n]*", "", text.split("namespace torch2cpp::slim::op {", 1)[1])
     out = {}
-    for match in _DECLARATION.finditer(body):
+    for match in _DECLARATION.finditer(declarations()):
         params = [_PARAM.fullmatch(p) for p in _split(match["params"])]
         kinds = tuple((" ".join(p["type"].removeprefix("const ").split()), p["name"]) for p in params if p is not None)
         out[match["name"]] = Operator(match["name"], kinds)

@@ -24,6 +24,8 @@ class Target:
     name: str = NATIVE
     #: Its processor as `-mcpu=` knows it; any processor of the architecture where None.
     cpu: str | None = None
+    #: Whether its programs rest on libtorch.
+    libtorch: bool = True
 
     @property
     def native(self) -> bool:
@@ -48,7 +50,8 @@ class Architecture:
     wheels: str
     #: Programs that run its binaries, the first one found is taken.
     emulators: tuple[str, ...]
-    #: The processor that `-mcpu` names where the user names none: code for it runs on all of them.
+    #: The processor that `-mcpu` names where the user names none: code for it runs on all of them. Empty where the
+    #: compiler has no such option, and makes that code without.
     cpu: str
     #: The processor that is emulated for it.
     emulated_cpu: str
@@ -70,14 +73,55 @@ ARCHITECTURES: Mapping[str, Architecture] = {
     )
 }
 
+#: Those that only programs without libtorch are built for.
+STANDALONE: Mapping[str, Architecture] = {
+    "arm-linux-gnueabihf": Architecture(
+        name="arm-linux-gnueabihf",
+        processor="arm",
+        machine="ARM",
+        machine_bytes="2800",
+        wheels="armv7l",
+        emulators=("qemu-arm", "qemu-arm-static"),
+        cpu="generic-armv7-a+vfpv3-d16",
+        emulated_cpu="cortex-a7",
+        packages=("g++-arm-linux-gnueabihf", "qemu-user"),
+    ),
+    "riscv64-linux-gnu": Architecture(
+        name="riscv64-linux-gnu",
+        processor="riscv64",
+        machine="RISC-V",
+        machine_bytes="f300",
+        wheels="riscv64",
+        emulators=("qemu-riscv64", "qemu-riscv64-static"),
+        cpu="",
+        emulated_cpu="rv64",
+        packages=("g++-riscv64-linux-gnu", "qemu-user"),
+    ),
+}
+
 #: Targets that people ask for and that no backend can serve, with the reason and the way out.
 _IMPOSSIBLE = {
     "arm-linux-gnueabihf": (
         "no backend serves 32-bit Arm: every backend's program rests on libtorch, which PyTorch does not publish for "
         "it, and neither ONNX Runtime nor OpenVINO publish a package there. Boards since the Raspberry Pi 3 "
-        "run a 64-bit system: use that and --target aarch64-linux-gnu"
+        "run a 64-bit system: use that and --target aarch64-linux-gnu; or use --runtime slim, whose programs need no "
+        "libtorch"
     )
 }
+
+
+def architecture_of(target: Target) -> Architecture:
+    """What is known of a target's machine. Raises TargetError with the known ones.
+
+    >>> architecture_of(Target("riscv64-linux-gnu", libtorch=False)).processor
+    'riscv64'
+    """
+    if target.libtorch:
+        return architecture(target.name)
+    known = {**ARCHITECTURES, **STANDALONE}
+    if target.name not in known:
+        raise TargetError(f"there is no target {target.name}; there are {', '.join((NATIVE, *known))}")
+    return known[target.name]
 
 
 def architecture(name: str) -> Architecture:

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import final
 
 from torch2cpp.toolchain.targets.emulator import emulator_command
+from torch2cpp.toolchain.targets.standalone import installed_alone
 from torch2cpp.toolchain.targets.store import Installed, find_target, sysroot_flags
-from torch2cpp.toolchain.targets.target import Architecture, Target, TargetError, architecture
+from torch2cpp.toolchain.targets.target import Architecture, Target, TargetError, architecture_of
 from torch2cpp.toolchain.tools import compiler, torch_folder
 
 
@@ -71,14 +72,16 @@ def toolchain_of(target: Target) -> Toolchain:
         if target.cpu is not None:
             raise TargetError("--cpu is for other targets; native code is for the processor of this machine")
         return Toolchain(target, compiler(), torch_folder())
-    known, installed = architecture(target.name), find_target(target.name)
+    known = architecture_of(target)
+    installed = find_target(target.name) if target.libtorch else installed_alone(known)
     cpu = target.cpu or known.cpu
-    _check_cpu(installed.compiler, cpu)
+    if cpu:
+        _check_cpu(installed.compiler, cpu)
     return Toolchain(
         target,
         installed.compiler,
         Path(installed.libtorch),
-        (f"-mcpu={cpu}", *sysroot_flags(installed.sysroot)),
+        (*((f"-mcpu={cpu}",) if cpu else ()), *sysroot_flags(installed.sysroot)),
         {name: Path(path) for name, path in installed.libraries.items()},
         known,
         installed,

@@ -1,6 +1,10 @@
 // Elementwise operators in one line: dtypes, broadcasting, and the loop.
 #pragma once
 
+#include <algorithm>
+#include <string>
+
+#include <torch2cpp/errors.h>
 #include <torch2cpp/slim/elementwise.h>
 #include <torch2cpp/slim/values.h>
 
@@ -83,6 +87,24 @@ Tensor compare(const Tensor& a, const Tensor& b, F f) {
   with_compute(result_type({&impl(a), &impl(b)}),
                [&]<class T>(T) { elementwise<T, bool, 2>(impl(out), {&impl(a), &impl(b)}, f); });
   return out;
+}
+
+// Writes a result over the tensor; eager refuses what its dtype cannot take.
+inline Tensor write_over(const Tensor& self, const Tensor& result) {
+  const ScalarType to = impl(self).dtype, from = impl(result).dtype;
+  const auto level = [](ScalarType d) {
+    return d == ScalarType::Bool ? 0 : is_complex(d) ? 3 : is_floating(d) ? 2 : 1;
+  };
+  if (level(from) > level(to)) {
+    raise_runtime_error("result type " + std::string(dtype_name(from)) + " can't be cast to the desired output type " +
+                        std::string(dtype_name(to)));
+  }
+  if (!std::ranges::equal(impl(self).sizes(), impl(result).sizes())) {
+    raise_runtime_error("output with shape " + shape_text(impl(self).sizes()) + " doesn't match the broadcast shape " +
+                        shape_text(impl(result).sizes()));
+  }
+  copy(impl(self), impl(result));
+  return self;
 }
 
 }  // namespace torch2cpp::slim

@@ -28,7 +28,7 @@ void elementwise(const Impl& out, const std::array<const Impl*, N>& in, F f) {
     for (int64_t start = 0; start < count; start += kChunk) {
       const int64_t n = std::min(kChunk, count - start);
       std::array<const In*, N> from;
-      for (std::size_t k = 0; k < N; ++k) {
+      for (std::size_t k = 0; k != N; ++k) {
         const char* at = pointers[k + 1] + start * strides[k + 1] * width[k + 1];
         if (strides[k + 1] == 1 && in[k]->dtype == dtype_of<In>) {
           from[k] = reinterpret_cast<const In*>(at);

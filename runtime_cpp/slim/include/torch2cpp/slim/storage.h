@@ -44,6 +44,10 @@ class Storage {
   // Memory of somebody else; `deleter` may be null.
   static Ref borrow(void* data, std::size_t bytes, Deleter deleter, void* context);
 
+  // More memory with the same beginning, for all tensors that share it. RuntimeError where it is somebody else's,
+  // MemoryError where there is none left.
+  void grow(std::size_t bytes);
+
   char* data() const { return data_; }
   std::size_t bytes() const { return bytes_; }
 
@@ -51,7 +55,12 @@ class Storage {
   Storage(char* data, std::size_t bytes, Deleter deleter, void* context)
       : data_(data), bytes_(bytes), deleter_(deleter), context_(context) {}
 
+  // Whether the memory is the runtime's own.
+  bool owns() const;
+
   std::atomic<int> count_{1};
+  // The data has left its place behind the record.
+  bool grown_ = false;
   char* data_;
   std::size_t bytes_;
   Deleter deleter_;

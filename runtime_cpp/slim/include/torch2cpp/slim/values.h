@@ -14,6 +14,7 @@ namespace torch2cpp::slim {
 using Tensors = std::vector<Tensor>;
 using OptionalTensor = std::optional<Tensor>;
 using OptionalTensors = std::vector<std::optional<Tensor>>;
+using Doubles = std::vector<double>;
 using torch2cpp::Ints;
 
 // A Python bool, int or float.

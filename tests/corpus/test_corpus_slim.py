@@ -1,0 +1,25 @@
+"""The corpus as programs without libtorch: same decisions, numbers within tolerance."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cpp_batch import Batch, assert_matches, build_batch
+from model_files import ROOT, load_model_file
+from untaken_ways import UNTAKEN
+
+MODELS = sorted((ROOT / "tests/corpus/models").glob("*.py"))
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> Batch:
+    files = [load_model_file(path) for path in MODELS]
+    return build_batch(files, "aotinductor", tmp_path_factory.mktemp("slim"), runtime="slim")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", MODELS, ids=lambda path: path.stem)
+def test_without_libtorch(path: Path, compiled: Batch) -> None:
+    assert_matches(compiled, path.stem, UNTAKEN.get(path.stem, ()))
