@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from torch2cpp.binding.cached_properties import cached_property
-from torch2cpp.binding.context import Context, Restart
+from torch2cpp.binding.context import Context, Restart, struct_name
 from torch2cpp.binding.convert import NoType, describe, from_operand, static_type, to_operand
 from torch2cpp.binding.dict_kinds import factory_in_model, kind_of
 from torch2cpp.binding.growth import note_container
@@ -25,6 +25,7 @@ from torch2cpp.hostir.types import (
     DictType,
     ListType,
     OptionalType,
+    StructType,
     TupleType,
     Type,
     enum_type,
@@ -84,7 +85,30 @@ def runtime_type(cx: Context, value: Any) -> Type:
         return enum_type(type(value))
     if isinstance(value, tuple) and not hasattr(value, "_fields"):
         return TupleType(tuple(runtime_type(cx, x) for x in value))
+    if hasattr(value, "__dict__") and not isinstance(value, type | torch.Tensor | torch.nn.Module | enum.Enum):
+        return _object_type(cx, value)
     return static_type(value)
+
+
+def _object_type(cx: Context, value: Any) -> Type:
+    """An object of a user's class that an attribute holds: objects of the class are run-time structs then."""
+    from torch2cpp.binding.objects import is_interpretable
+
+    cls = type(value)
+    if not is_interpretable(cls):
+        raise NoType(cls.__name__)
+    fields = {name: runtime_type(cx, x) for name, x in vars(value).items()}
+    have = cx.facts.structs.get(cls, {})
+    wide: dict[str, Type] = dict(have)
+    for name, t in fields.items():
+        joined = join_or_union(have.get(name, NEVER), t)
+        if joined is None:
+            raise NoType(f"{cls.__name__}.{name} of several types")
+        wide[name] = joined
+    if cls not in cx.facts.structs or wide != have:
+        cx.facts.structs[cls] = wide
+        raise Restart
+    return StructType(struct_name(cls))
 
 
 def load_attribute(cx: Context, obj: Any, name: str) -> AbsVal | None:

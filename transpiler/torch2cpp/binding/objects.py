@@ -44,7 +44,7 @@ def instantiate(cx: Context, cls: type, args: list[AbsVal], kwargs: dict[str, Ab
         return _enum_member(cx, cls, args)
     if issubclass(cls, tuple) and hasattr(cls, "_fields"):
         return named_tuple(cx, cls, args, kwargs)
-    if not _is_interpretable(cls):
+    if not is_interpretable(cls):
         from torch2cpp.binding.calls import _all_static, _run_for_real
 
         if _all_static(args, kwargs):
@@ -85,7 +85,8 @@ def _generated_init(cls: type) -> bool:
     return isinstance(init, types.FunctionType) and init.__code__.co_filename == "<string>"
 
 
-def _is_interpretable(cls: type) -> bool:
+def is_interpretable(cls: type) -> bool:
+    """Whether objects of the class can be made at run time."""
     import torch
 
     if issubclass(cls, torch.nn.Module | torch.Tensor):
