@@ -77,6 +77,13 @@ def test_its_program_finds_the_weights_beside_it(made: Made, tmp_path: Path) -> 
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_several_threads_do_no_harm_on_old_processors(made: Made, tmp_path: Path) -> None:
+    done = on_device(made.bundle.folder / "verify", glibc_only(tmp_path), "cortex-a53", "--threads", "4")
+    assert done.returncode == 0, done.stdout + done.stderr
+    if (made.bundle.folder / "lib/libnvpl_blas_core.so.0").exists():
+        assert "one thread only" in done.stderr
+
+
 def test_its_own_test_can_fail(made: Made, tmp_path: Path) -> None:
     broken = tmp_path / "bundle"
     shutil.copytree(made.bundle.folder, broken)

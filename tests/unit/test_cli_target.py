@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from torch2cpp.cli import REFUSED, app
+from torch2cpp.cli_target import say_what_stood_in
+from torch2cpp.toolchain.targets.target import Target
 
 MODEL = """
 import torch
@@ -76,3 +79,24 @@ def test_what_is_no_project_is_not_bundled(tmp_path: Path) -> None:
     code, _, err = invoke("bundle", tmp_path)
     assert code == REFUSED
     assert "is no project of torch2cpp" in err
+
+
+@pytest.mark.parametrize(
+    ("machine", "emulator"),
+    [
+        (Target("aarch64-linux-gnu", "cortex-a78"), "qemu-aarch64"),
+        (Target("arm-linux-gnueabihf", "cortex-a5", libtorch=False), "qemu-arm"),
+    ],
+)
+def test_a_stand_in_for_the_processor_is_told(
+    machine: Target, emulator: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    say_what_stood_in(machine)
+    assert capsys.readouterr().err == ""
+    (tmp_path / emulator).write_text("#!/bin/sh\necho cortex-a7 cortex-a53 max\n")
+    (tmp_path / emulator).chmod(0o755)
+    say_what_stood_in(machine)
+    assert f"QEMU knows no {machine.cpu}; `max`" in capsys.readouterr().err
+    say_what_stood_in(replace(machine, cpu=None))
+    assert capsys.readouterr().err == ""

@@ -124,7 +124,7 @@ def check(
             answer(verdict.as_json())
         else:
             _print_verdict(verdict, project)
-            say_what_stood_in(target, cpu)
+            say_what_stood_in(project.transpiled.options.machine)
         raise typer.Exit(OK if verdict.ok else DIFFERS)
 
 
@@ -182,7 +182,7 @@ def compile_(
             )
         _err.print(f"[green]built[/] {built.runner}")
         _err.print(f"host program: {out / 'src' / (name + '.cpp')}")
-        say_what_stood_in(target, cpu)
+        say_what_stood_in(options.machine)
 
 
 @app.command()

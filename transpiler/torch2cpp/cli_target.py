@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 from rich.table import Table
+
+if TYPE_CHECKING:
+    from torch2cpp.toolchain.targets.target import Target
 
 target_app = typer.Typer(no_args_is_help=True, help="Machines other than this one.")
 _err = Console(stderr=True, soft_wrap=True)
@@ -87,16 +91,18 @@ def bundle(
         _err.print(f"[green]bundled[/] {made.folder}; it needs {needs}. On the device: ./verify")
 
 
-def say_what_stood_in(target: str, cpu: str | None) -> None:
+def say_what_stood_in(machine: Target) -> None:
     """Tells where QEMU does not know the processor asked for: what ran then says nothing of its instructions."""
     from torch2cpp.toolchain.targets.emulator import ANY, emulated_processor
-    from torch2cpp.toolchain.targets.target import NATIVE, architecture
+    from torch2cpp.toolchain.targets.target import TargetError, architecture_of
 
-    if target != NATIVE and cpu not in (None, ANY) and emulated_processor(architecture(target), cpu) == ANY:
-        _err.print(
-            f"note: QEMU knows no {cpu}; `{ANY}`, its processor with all instructions, stood for it",
-            markup=False,
-        )
+    if machine.native or machine.cpu in (None, ANY):
+        return
+    # Where QEMU is gone since, nothing ran this time.
+    with suppress(TargetError):
+        if emulated_processor(architecture_of(machine), machine.cpu) == ANY:
+            said = f"note: QEMU knows no {machine.cpu}; `{ANY}`, its processor with all instructions, stood for it"
+            _err.print(said, markup=False, highlight=False)
 
 
 def register(app: typer.Typer) -> None:

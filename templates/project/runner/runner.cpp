@@ -6,7 +6,13 @@
 #include <filesystem>
 #include <iomanip>
 #include <iostream>
+#include <string_view>
 #include <unistd.h>
+
+#if defined(__aarch64__) && defined(__linux__)
+#include <link.h>
+#include <sys/auxv.h>
+#endif
 
 #include <torch2cpp/profile.h>
 
@@ -233,11 +239,38 @@ int run_once(const Program& program, const Arguments& arguments) {
   return 0;
 }
 
+// libtorch with NVIDIA's BLAS takes ARMv8.1's atomics for granted as soon as several threads compute. Processors
+// without them (Cortex-A53, A57, A72) would end the program with an illegal instruction.
+bool only_one_thread() {
+#if defined(__aarch64__) && defined(__linux__)
+  constexpr unsigned long kAtomics = 1UL << 8;  // HWCAP_ATOMICS, which <sys/auxv.h> does not have everywhere
+  if ((getauxval(AT_HWCAP) & kAtomics) != 0) {
+    return false;
+  }
+  const auto is_nvidias = [](dl_phdr_info* loaded, std::size_t, void*) {
+    return std::string_view(loaded->dlpi_name).find("libnvpl_blas_core") != std::string_view::npos ? 1 : 0;
+  };
+  return dl_iterate_phdr(is_nvidias, nullptr) != 0;
+#else
+  return false;
+#endif
+}
+
 }  // namespace
 
 void use_threads(int threads, char** argv) {
+  if (std::getenv("TORCH2CPP_THREADS_SET") != nullptr) {
+    return;
+  }
+  const char* given = std::getenv("OMP_NUM_THREADS");
+  const bool one = threads == 1 || (threads == 0 && given != nullptr && std::string_view(given) == "1");
+  if (!one && only_one_thread()) {
+    std::cerr << "one thread only: this libtorch's BLAS (NVPL) needs ARMv8.1's atomics for more, which this processor "
+                 "does not have; a libtorch built for CPUs only does without\n";
+    threads = 1;
+  }
   // The thread pool reads this when it is first used.
-  if (threads > 0 && std::getenv("TORCH2CPP_THREADS_SET") == nullptr) {
+  if (threads > 0) {
     const std::string count = std::to_string(threads);
     setenv("OMP_NUM_THREADS", count.c_str(), 1);
     setenv("MKL_NUM_THREADS", count.c_str(), 1);

@@ -121,6 +121,15 @@ def test_a_processor_that_qemu_does_not_know_has_a_stand_in(monkeypatch: pytest.
     assert emulated_processor(ARM, "cortex-a78") == ANY == "max"
 
 
+def test_a_processor_without_stand_in_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    program = tmp_path / "qemu-aarch64"
+    program.write_text("#!/bin/sh\necho Available CPUs: cortex-a53\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(TargetError, match="cannot emulate a cortex-a78"):
+        emulated_processor(ARM, "cortex-a78")
+
+
 def test_a_libtorch_of_another_machine_is_refused(tmp_path: Path) -> None:
     with pytest.raises(TargetError, match=r"is no libtorch: it has no lib/libtorch_cpu\.so"):
         libtorch_version(tmp_path, ARM)

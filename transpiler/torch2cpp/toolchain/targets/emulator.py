@@ -39,10 +39,15 @@ def emulator_command(known: Architecture, installed: Installed, cpu: str | None)
 def emulated_processor(known: Architecture, cpu: str | None) -> str:
     """QEMU's name of the processor that programs for `cpu` run on here: `cpu`, or ANY for one that QEMU does not know.
 
-    Raises TargetError where QEMU is missing.
+    Raises TargetError where QEMU is missing, or too old to have ANY.
     """
+    program = _program(known)
     chosen = cpu if cpu is not None and cpu != known.cpu else known.emulated_cpu
-    return chosen if chosen in _processors(_program(known)) else ANY
+    if chosen in _processors(program):
+        return chosen
+    if ANY in _processors(program):
+        return ANY
+    raise TargetError(f"{program} cannot emulate a {chosen}, so programs for it cannot be checked here")
 
 
 def _program(known: Architecture) -> str:
