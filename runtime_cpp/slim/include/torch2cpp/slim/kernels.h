@@ -20,6 +20,8 @@ struct Kernels {
   void (*add_scaled)(int64_t n, float x, const float* row, float* out);
   // out[j] += x[j] * y[j]
   void (*add_products)(int64_t n, const float* x, const float* y, float* out);
+  // The row becomes its softmax; gives the logarithm of the sum of the exponentials. A row of -inf becomes zeros.
+  float (*softmax)(int64_t n, float* row);
 };
 
 const Kernels& kernels();
