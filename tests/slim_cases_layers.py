@@ -122,6 +122,18 @@ def images() -> Iterator[Case]:
     causal, padding = torch.ones(5, 5).triu(1) > 0, torch.tensor([[False] * 5, [False, False, False, True, True]])
     for mask, kind in ((causal, 0), (padding, 1), (causal.expand(2, 2, 5, 5), 2)):
         yield aten._native_multi_head_attention.default, (q, q, q, *whole, mask, True, True, kind), {}
+    hidden = torch.rand(2, 1, 1, 33) > 0.3
+    hidden[1] = False
+    for rank in (3, 4):
+        wide_q, wide_k = torch.randn(2, 3, 7, 8)[:, : 3 if rank == 4 else 1], torch.randn(2, 3, 33, 8)
+        if rank == 3:
+            wide_q, wide_k = wide_q[:, 0], wide_k[:, 0]
+        added = torch.randn(7, 33).masked_fill(torch.rand(7, 33) > 0.7, -float("inf"))
+        for mask in (None, added, hidden if rank == 4 else hidden[:, 0]):
+            yield aten.scaled_dot_product_attention.default, (wide_q, wide_k, wide_k * 3, mask), {}
+        yield aten.scaled_dot_product_attention.default, (wide_q, wide_k, wide_k[..., :5]), {"is_causal": True}
+        yield aten.scaled_dot_product_attention.default, (wide_q * 40, wide_k, wide_k), {}
+        yield aten.scaled_dot_product_attention.default, (wide_q.double(), wide_k.double(), wide_k.double()), {}
     heads, keys = torch.randn(2, 4, 5, 8), torch.randn(2, 2, 5, 8)
     yield aten.scaled_dot_product_attention.default, (heads, keys, keys), {"enable_gqa": True}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,9 +12,10 @@ from torch import nn
 
 from torch2cpp import Refused
 from torch2cpp.project import Project, transpile
+from torch2cpp.toolchain import launcher
 from torch2cpp.toolchain.build import build
 from torch2cpp.toolchain.bundle import make_bundle
-from torch2cpp.toolchain.tools import compiler
+from torch2cpp.toolchain.tools import cache_folder, cmake, compiler, ninja
 
 pytestmark = pytest.mark.slow
 
@@ -104,6 +106,51 @@ def test_bundle_is_one_executable(steps: Project, tmp_path: Path) -> None:
     done = subprocess.run([moved / "verify"], cwd="/", capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "MB at most" in done.stdout
+
+
+#: What goes wrong in the program is a null pointer and a text.
+_C_PROGRAM = """
+#include <stdio.h>
+#include <steps/steps_c.h>
+
+int main(int argc, char** argv) {
+  const int64_t sizes[2] = {1, 8};
+  const float x[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+  const int64_t whole[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+  steps_model* model = steps_create(argc > 1 ? argv[1] : NULL);
+  steps_values* in = steps_values_create();
+  steps_values_set(in, "x", "float32", 2, sizes, x);
+  steps_values* out = steps_call(model, "forward", in);
+  printf("%d values\\n", out == NULL ? -1 : (int)steps_values_count(out));
+  steps_values_set(in, "x", "int64", 2, sizes, whole);
+  printf("%s\\n", steps_call(model, "forward", in) == NULL ? steps_last_error() : "no error");
+  steps_values_destroy(in);
+  steps_values_destroy(out);
+  steps_destroy(model);
+  return 0;
+}
+"""
+
+
+def test_c_program(steps: Project, tmp_path: Path) -> None:
+    (tmp_path / "main.c").write_text(_C_PROGRAM)
+    (tmp_path / "CMakeLists.txt").write_text(
+        f"""cmake_minimum_required(VERSION 3.25)
+project(user LANGUAGES C CXX)
+add_subdirectory({steps.folder} steps)
+add_executable(user main.c)
+target_link_libraries(user PRIVATE steps::steps_c)
+set_target_properties(user PROPERTIES LINKER_LANGUAGE CXX)
+"""
+    )
+    keep = f"{sys.executable};-S;-E;{launcher.__file__};{cache_folder()};{steps.folder}"
+    settings = [f"-DCMAKE_MAKE_PROGRAM={ninja()}", "-DSTEPS_C_API=ON", f"-DCMAKE_CXX_COMPILER_LAUNCHER={keep}"]
+    configure = [cmake(), "-S", tmp_path, "-B", tmp_path / "build", "-G", "Ninja", *settings]
+    subprocess.run(configure, check=True, capture_output=True)
+    subprocess.run([cmake(), "--build", tmp_path / "build", "-j1"], check=True, capture_output=True)
+    weights = str(steps.folder / "weights.safetensors")
+    done = subprocess.run([tmp_path / "build/user", weights], capture_output=True, text=True, check=True)
+    assert done.stdout == "2 values\ninput 'x': expected float32 [?, 8], got int64 [1, 8]\n"
 
 
 class Noisy(nn.Module):

@@ -52,6 +52,8 @@ struct Arena {
   uint64_t filled[kBins / 64];
   // Small blocks of threads that are gone.
   Free* small[kClasses];
+  // Where the next slab begins: slabs stay, and would part large blocks if they lay between them.
+  char *slab, *slab_end;
   std::size_t taken;
 };
 constinit Arena the_arena{};
@@ -196,6 +198,21 @@ void* first_of(Free*& list) {
   return block;
 }
 
+char* next_slab() {
+  if (the_arena.slab == the_arena.slab_end) {
+    auto* piece = static_cast<char*>(std::aligned_alloc(kLine, kPiece));
+    if (piece == nullptr) {
+      return nullptr;
+    }
+    the_arena.taken += kPiece;
+    the_arena.slab = piece;
+    the_arena.slab_end = piece + kPiece;
+  }
+  char* slab = the_arena.slab;
+  the_arena.slab += kSlab;
+  return slab;
+}
+
 // More blocks of a class, one of which is returned.
 void* more_small(std::size_t kind) {
   thread_local const HandOn hand_on;
@@ -205,7 +222,7 @@ void* more_small(std::size_t kind) {
     return block;
   }
   const std::size_t each = (kind + 1) * kSmallStep + kSmallHeader;
-  auto* slab = static_cast<char*>(carve(kSlab));
+  char* slab = next_slab();
   if (slab == nullptr) {
     return nullptr;
   }

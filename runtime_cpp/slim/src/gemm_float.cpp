@@ -196,7 +196,8 @@ void blocked_product(int64_t m, int64_t n, int64_t k, float alpha, Matrix<const 
 void few_columns_product(int64_t m, int64_t n, int64_t k, float alpha, Matrix<const float> a, Matrix<const float> b,
                          Matrix<float> c, const Kernels& use) {
   thread_local Scratch scratch;
-  const int64_t width = use.columns, height = use.rows, panels = (n + width - 1) / width;
+  const bool narrow = n <= use.narrow;
+  const int64_t width = narrow ? use.narrow : use.columns, height = use.rows, panels = (n + width - 1) / width;
   float* right = scratch.get(panels * width * std::min(k, kDepth) + height * width);
   float* tile = right + panels * width * std::min(k, kDepth);
   const float* rows[kMostHeight];
@@ -211,7 +212,7 @@ void few_columns_product(int64_t m, int64_t n, int64_t k, float alpha, Matrix<co
         rows[r] = a.data + std::min(i + r, m - 1) * a.row + k0;
       }
       for (int64_t j = 0; j < n; j += width) {
-        use.panel_of_rows(depth, rows, right + j * depth, tile);
+        (narrow ? use.narrow_of_rows : use.panel_of_rows)(depth, rows, right + j * depth, tile);
         add_tile(tile, width, std::min(height, m - i), std::min(width, n - j), alpha,
                  {c.data + i * c.row + j * c.column, c.row, c.column});
       }

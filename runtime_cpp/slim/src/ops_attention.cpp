@@ -1,17 +1,102 @@
 // Attention.
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
 #include <torch2cpp/slim/attention.h>
 #include <torch2cpp/slim/elementwise.h>
+#include <torch2cpp/slim/gemm.h>
+#include <torch2cpp/slim/kernels.h>
 #include <torch2cpp/slim/operators.h>
 #include <torch2cpp/tensor_ops.h>
 
 namespace torch2cpp::slim {
+namespace {
+
+// Which scores of one matrix do not count, or what is added to them.
+struct Mask {
+  const char* data = nullptr;
+  bool is_bool = false;
+  int64_t row = 0, column = 0;
+
+  void apply(int64_t i, int64_t count, float* scores) const {
+    for (int64_t j = 0; data != nullptr && j < count; ++j) {
+      const int64_t at = i * row + j * column;
+      if (is_bool) {
+        scores[j] = data[at] != 0 ? scores[j] : -HUGE_VALF;
+      } else {
+        scores[j] += reinterpret_cast<const float*>(data)[at];
+      }
+    }
+  }
+};
+
+// A mask that broadcasts to the scores, for the matrix of so many: its dimensions before the last two are counted.
+Mask mask_of(const Tensor& expanded, int64_t matrix) {
+  const Impl& t = impl(expanded);
+  int64_t offset = 0;
+  for (std::size_t d = t.sizes().size() - 2; d-- > 0;) {
+    offset += matrix % t.sizes()[d] * t.strides()[d];
+    matrix /= t.sizes()[d];
+  }
+  const auto width = static_cast<int64_t>(t.width());
+  return {t.data() + offset * width, t.dtype == ScalarType::Bool, *(t.strides().end() - 2), t.strides().back()};
+}
+
+bool same_batch(const Impl& a, const Impl& b) {
+  const std::size_t leading = a.sizes().size() - 2;
+  return a.rank() == b.rank() && std::ranges::equal(a.sizes().first(leading), b.sizes().first(leading));
+}
+
+// Floats with equal leading dimensions: one matrix of scores at a time.
+bool goes_by_matrix(const Impl& query, const Impl& key, const Impl& value, const OptionalTensor& mask) {
+  const auto is_float = [](const Impl& t) { return t.dtype == ScalarType::Float; };
+  const bool masked = mask && mask->defined();
+  return is_float(query) && is_float(key) && is_float(value) && query.rank() >= 2 && same_batch(query, key) &&
+         same_batch(query, value) && query.sizes().back() == key.sizes().back() && query.sizes().back() > 0 &&
+         *(key.sizes().end() - 2) == *(value.sizes().end() - 2) &&
+         (!masked || is_float(impl(*mask)) || impl(*mask).dtype == ScalarType::Bool);
+}
+
+Attention by_matrix(const Tensor& query, const Tensor& key, const Tensor& value, const OptionalTensor& mask,
+                    bool is_causal, double factor) {
+  const int64_t length = torch2cpp::size(query, -2), keys = torch2cpp::size(key, -2),
+                depth = torch2cpp::size(query, -1), width = torch2cpp::size(value, -1);
+  std::vector<int64_t> sizes(impl(query).sizes().begin(), impl(query).sizes().end() - 1);
+  const int64_t matrices = element_count(Shape(sizes).first(sizes.size() - 1));
+  const Tensor sums = empty(sizes, ScalarType::Float);
+  sizes.push_back(keys);
+  const Tensor masks = mask && mask->defined() ? torch2cpp::expand(*mask, sizes) : Tensor();
+  sizes.back() = width;
+  const Tensor out = empty(sizes, ScalarType::Float);
+  const Tensor q = contiguous(query), k = contiguous(key), v = contiguous(value);
+  std::vector<float> scores(static_cast<std::size_t>(length * keys));
+  for (int64_t matrix = 0; matrix < matrices; ++matrix) {
+    gemm<float>(length, keys, depth, static_cast<float>(factor), {data<float>(q) + matrix * length * depth, depth, 1},
+                {data<float>(k) + matrix * keys * depth, 1, depth}, 0.0F, {scores.data(), keys, 1});
+    const Mask masked = masks.defined() ? mask_of(masks, matrix) : Mask{};
+    for (int64_t i = 0; i < length; ++i) {
+      float* row = scores.data() + i * keys;
+      if (is_causal && i + 1 < keys) {
+        std::fill(row + i + 1, row + keys, -HUGE_VALF);
+      }
+      masked.apply(i, keys, row);
+      data<float>(sums)[matrix * length + i] = kernels().softmax(keys, row);
+    }
+    gemm<float>(length, width, keys, 1.0F, {scores.data(), keys, 1}, {data<float>(v) + matrix * keys * width, width, 1},
+                0.0F, {data<float>(out) + matrix * length * width, width, 1});
+  }
+  return {out, sums};
+}
+
+}  // namespace
 
 Attention attention(const Tensor& query, const Tensor& key, const Tensor& value, const OptionalTensor& mask,
                     bool is_causal, std::optional<double> scale) {
   const double factor = scale.value_or(1 / std::sqrt(static_cast<double>(torch2cpp::size(query, -1))));
+  if (goes_by_matrix(impl(query), impl(key), impl(value), mask)) {
+    return by_matrix(query, key, value, mask, is_causal, factor);
+  }
   Tensor scores = op::mul_Scalar(op::matmul(query, torch2cpp::transpose(key, -2, -1)), factor);
   const ScalarType dtype = impl(scores).dtype;
   if (is_causal) {

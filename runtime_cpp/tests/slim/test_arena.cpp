@@ -80,7 +80,10 @@ void test_blocks_keep_apart() {
 }
 
 void test_memory_is_used_again() {
-  check(churn(7, 20000, 100000), "first run");
+  // Where pieces begin to be parted otherwise, the first runs may take one more.
+  for (int i = 0; i < 3; ++i) {
+    check(churn(7, 20000, 100000), "first runs");
+  }
   const std::size_t before = slim::arena_bytes();
   for (int i = 0; i < 5; ++i) {
     check(churn(7, 20000, 100000), "later run");

@@ -6,12 +6,13 @@
 namespace torch2cpp::slim {
 
 struct Kernels {
-  // The tile that a panel gives.
-  int64_t rows, columns;
+  // The tile that a panel gives, and the columns of a narrow one.
+  int64_t rows, columns, narrow;
   // A tile of the product of packed panels: for each of k steps `rows` values of a, `columns` of b.
   void (*panel)(int64_t k, const float* a, const float* b, float* out);
   // The same with the rows of a where they are.
   void (*panel_of_rows)(int64_t k, const float* const* rows, const float* b, float* out);
+  void (*narrow_of_rows)(int64_t k, const float* const* rows, const float* b, float* out);
   // to[step * width + i] = from[i * across + step]; `count` lines, of up to `width`.
   void (*pack_lines)(const float* from, int64_t across, int64_t count, int64_t width, int64_t depth, float* to);
   // Sums of products of a row with four others.
@@ -20,6 +21,8 @@ struct Kernels {
   void (*add_scaled)(int64_t n, float x, const float* row, float* out);
   // out[j] += x[j] * y[j]
   void (*add_products)(int64_t n, const float* x, const float* y, float* out);
+  // The row becomes its softmax; gives the logarithm of the sum of the exponentials. A row of -inf becomes zeros.
+  float (*softmax)(int64_t n, float* row);
 };
 
 const Kernels& kernels();
