@@ -142,8 +142,16 @@ class Segment:
         error would have come first is left open, but not what was written to state or arguments by then.
         """
         last, since = -1, 0
+        members, write = 0, -1
         for i, op in enumerate(self.ops):
             if self.member[i]:
+                if self.strict:
+                    # Among themselves too: what is written is written before the error, or not at all.
+                    before[i] |= 1 << write if write >= 0 else 0
+                    if any(not isinstance(r, tuple) for r in effects[i].writes):
+                        before[i] |= members
+                        write = i
+                    members |= 1 << i
                 if self.strict or visible_outside(effects[i], self.context.storages):
                     before[i] |= 1 << last if last >= 0 else 0
                     since |= 1 << i
