@@ -25,7 +25,7 @@ from torch2cpp.backends.registry import REFERENCE
 from torch2cpp.backends.runtimes import choose_runtime
 from torch2cpp.backends.served import check_served
 from torch2cpp.diagnostics import SignatureError
-from torch2cpp.emit.names import identifier
+from torch2cpp.emit.names import namespace_identifier
 from torch2cpp.emit.view_model import ProjectView
 from torch2cpp.emit.write_project import write_project
 from torch2cpp.frontend.eager import eager
@@ -148,7 +148,7 @@ def analyse(model: Any, examples: Any, options: Options, report: Report = lambda
         pin=dict(options.pin),
     )
     if options.name:
-        program.name = identifier(options.name)
+        program.name = namespace_identifier(options.name)
     _stage(program, "bind", options, dump)
     for name, change in stages(options.passes):
         report(name)
@@ -247,7 +247,7 @@ def observe(program: Program, calls: Calls, stateful: bool) -> Observed:
 def _region_options(program: Program, calls: Calls, observed: Observed, options: Options) -> RegionOptions:
     below = choose_runtime(options.runtime)
     return RegionOptions(
-        namespace=identifier(program.name),
+        namespace=namespace_identifier(program.name),
         work=options.out / "build" / "regions_check",
         cache=cache_folder(),
         backend=options.backend,

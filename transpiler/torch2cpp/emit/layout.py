@@ -7,7 +7,7 @@ from itertools import chain, takewhile
 from typing import final
 
 from torch2cpp.emit.cpp_types import CppTypes
-from torch2cpp.emit.names import Scope, class_identifier, identifier
+from torch2cpp.emit.names import Scope, class_identifier, namespace_identifier
 from torch2cpp.hostir.ops import Cell, RegionCall, walk
 from torch2cpp.hostir.program import Program, Region
 
@@ -47,7 +47,7 @@ class Layout:
 
 def lay_out(program: Program) -> Layout:
     """Chooses every name; the order of the program decides which of two alike keeps its own."""
-    namespace = identifier(program.name)
+    namespace = namespace_identifier(program.name)
     class_name = class_identifier(program.class_name)
     if class_name == namespace:
         # A class may not be named like the namespace around it.

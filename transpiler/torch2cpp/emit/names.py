@@ -25,6 +25,11 @@ RESERVED = frozenset(
     {"std", "py", "torch", "torch2cpp", "Tensor", "Regions", "State", "at", "c10", "main", "int64_t", "size_t", "M_PI"}
 )
 
+#: Functions that the files of regions name without their namespace: the project's own namespace has another name.
+HELPERS = frozenset(
+    {"borrow", "element", "number", "own", "raise_index_error", "raised", "rethrow", "subscript", "writable"}
+)
+
 #: How generated helpers are called, by what they are for. One table, so that nothing else invents prefixes.
 PREFIXES = {
     "temporary": "tmp",
@@ -51,6 +56,16 @@ def identifier(name: str) -> str:
     if text[0].isdigit():
         text = f"v{text}"
     return f"{text}_" if text in _KEYWORDS or text in RESERVED else text
+
+
+def namespace_identifier(name: str) -> str:
+    """The namespace of a project.
+
+    >>> namespace_identifier("early_exit"), namespace_identifier("own")
+    ('early_exit', 'own_')
+    """
+    text = identifier(name)
+    return f"{text}_" if text in HELPERS else text
 
 
 def class_identifier(name: str) -> str:
