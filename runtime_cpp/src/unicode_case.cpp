@@ -6,12 +6,12 @@
 #include <torch2cpp/strings.h>
 #include <torch2cpp/utf8.h>
 
+#include "code_points.h"
+
 namespace torch2cpp {
 namespace {
 
-struct Range {
-  char32_t first, last;
-};
+using code_points::last_before, code_points::Range, code_points::within;
 
 // Every `step`-th code point from first to last changes by the difference.
 struct Run {
@@ -28,19 +28,6 @@ struct Several {
 #include "unicode_case.inc"
 
 constexpr char32_t kCapitalSigma = 0x3a3, kSmallSigma = 0x3c3, kFinalSigma = 0x3c2;
-
-template <typename Entry, std::size_t Size>
-const Entry* last_before(const Entry (&entries)[Size], char32_t point) {
-  const Entry* after = std::upper_bound(std::begin(entries), std::end(entries), point,
-                                        [](char32_t p, const Entry& entry) { return p < entry.first; });
-  return after == std::begin(entries) ? nullptr : std::prev(after);
-}
-
-template <std::size_t Size>
-bool within(const Range (&ranges)[Size], char32_t point) {
-  const Range* range = last_before(ranges, point);
-  return range != nullptr && point <= range->last;
-}
 
 template <std::size_t Runs, std::size_t Others>
 void append(std::u32string& out, char32_t point, const Run (&runs)[Runs], const Several (&several)[Others]) {

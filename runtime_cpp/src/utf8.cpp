@@ -5,21 +5,14 @@
 #include <torch2cpp/text.h>
 #include <torch2cpp/utf8.h>
 
+#include "code_points.h"
+
 namespace torch2cpp {
 namespace {
 
-struct Range {
-  char32_t first, last;
-};
+using code_points::Range, code_points::within;
 
 #include "unicode_tables.inc"
-
-template <std::size_t Size>
-bool within(const Range (&ranges)[Size], char32_t point) {
-  const Range* after = std::upper_bound(std::begin(ranges), std::end(ranges), point,
-                                        [](char32_t p, const Range& range) { return p < range.first; });
-  return after != std::begin(ranges) && point <= std::prev(after)->last;
-}
 
 std::string hex(char32_t point, int digits) {
   constexpr std::string_view kDigits = "0123456789abcdef";

@@ -151,7 +151,7 @@ class Segment:
                     if any(not isinstance(r, tuple) for r in effects[i].writes):
                         before[i] |= members
                         write = i
-                    members |= 1 << i
+                members |= 1 << i
                 if self.strict or visible_outside(effects[i], self.context.storages):
                     before[i] |= 1 << last if last >= 0 else 0
                     since |= 1 << i

@@ -20,6 +20,7 @@ from torch2cpp.backends.exported.shapes import Requirements, requirements
 from torch2cpp.backends.exported.suitable import calls_of, eager_twin, unsuitable
 from torch2cpp.backends.interface import Interface, header_text, interface
 from torch2cpp.backends.protocol import Artifact, Context, Refusal, Safety, Target, Unit
+from torch2cpp.backends.units import in_units
 from torch2cpp.emit.environment import render
 from torch2cpp.regions.share import DistinctRegion
 
@@ -101,7 +102,7 @@ class AotInductorBackend:
             groups.setdefault((made.flags, made.definitions), []).append((region.name, code.count("\n")))
         units: list[Unit] = []
         for flags, definitions in groups:
-            for names in _split(groups[flags, definitions]):
+            for names in in_units(groups[flags, definitions], LINES_PER_UNIT):
                 path = f"src/regions/aotinductor_{len(units)}.cpp"
                 sources[path] = render("aotinductor/group.cpp.j2", names=names)
                 units.append(Unit(path, (*flags, "-fopenmp", "-fvisibility=hidden"), definitions))
@@ -144,15 +145,3 @@ def _class_text(region: DistinctRegion, view: Interface, made: _Compiled, fallba
         file=json.dumps(Path(span.file).name),
         line=span.line,
     )
-
-
-def _split(names: Sequence[tuple[str, int]]) -> list[list[str]]:
-    groups: list[list[str]] = [[]]
-    lines = 0
-    for name, n in names:
-        if groups[-1] and lines + n > LINES_PER_UNIT:
-            groups.append([])
-            lines = 0
-        groups[-1].append(name)
-        lines += n
-    return groups

@@ -8,6 +8,7 @@ from torch2cpp.backends.aten.write_region import Refused, RegionWriter
 from torch2cpp.backends.exported.suitable import TWIN
 from torch2cpp.backends.interface import header_text, supported
 from torch2cpp.backends.protocol import Artifact, Context, Refusal, Safety, Target, Unit
+from torch2cpp.backends.units import in_units
 from torch2cpp.emit.environment import render
 from torch2cpp.regions.share import DistinctRegion
 
@@ -57,21 +58,8 @@ class WrittenBackend:
         # Apart from each other: which of the twins there are changes less often.
         for kind, twins in ((self.name, False), (f"{self.name}_twins", True)):
             mine = [each for each in written if each[0].endswith(TWIN) == twins]
-            for i, group in enumerate(groups(mine) if mine else []):
+            for i, group in enumerate(in_units(mine, OPS_PER_UNIT) if mine else []):
                 path = f"src/regions/{kind}_{i}.cpp"
                 sources[path] = render("regions/group.cpp.j2", backend=self.name, names=group)
                 units.append(Unit(path, flags=("-fvisibility=hidden",)))
         return Artifact(sources, tuple(units), refused=refused)
-
-
-def groups(written: Sequence[tuple[str, int]]) -> list[list[str]]:
-    """Regions in order, split where a unit would grow past `OPS_PER_UNIT` operations."""
-    groups: list[list[str]] = [[]]
-    size = 0
-    for name, ops in written:
-        if groups[-1] and size + ops > OPS_PER_UNIT:
-            groups.append([])
-            size = 0
-        groups[-1].append(name)
-        size += ops
-    return groups
