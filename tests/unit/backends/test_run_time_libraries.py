@@ -57,6 +57,25 @@ def refusal(backend: str, region: Region) -> Refusal:
     return found
 
 
+class Ordered(nn.Module):
+    def forward(self, x: torch.Tensor) -> Any:
+        values, places = torch.sort(torch.tanh(x * 2 + 1), dim=-1)
+        return values * 3 - 1, places, torch.median(x) + x.max(-1)[1]
+
+
+@pytest.mark.parametrize("backend", ["onnxruntime", "openvino"])
+def test_an_engine_does_not_say_which_of_equal_elements_comes_first(backend: str) -> None:
+    region, _ = region_of(Ordered().eval(), (torch.randn(3, 5),), [[0]], name="ordered")
+    found = refusal(backend, region)
+    ops = [op for op in region.body if isinstance(op, TensorOp)]
+    apart = {region.body[i].overload._schema.name for i in found.culprits if isinstance(region.body[i], TensorOp)}
+    assert apart == {"aten::sort"}
+    assert "equal elements" in found.reason
+    # The median of all elements has no place, and of the largest the first is taken everywhere.
+    assert {"aten::median", "aten::max"} <= {op.overload._schema.name for op in ops}
+    assert create("aotinductor").accepts(distinct(region), Target()) is None
+
+
 def scaled(op: HostOp | None = None) -> Region:
     """`relu(x) * n`, or times what `op` makes of `n`."""
     x, n = Value(1, VECTOR, "x", SPAN), Value(2, INT, "n", SPAN)

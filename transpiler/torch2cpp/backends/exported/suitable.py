@@ -16,6 +16,9 @@ from torch2cpp.regions.share import DistinctRegion
 WORTH_COMPILING = 2
 #: Unrolled over time when decomposed: the ATen operator itself is smaller, faster and takes every length.
 _RECURRENT = frozenset({"aten::gru", "aten::lstm", "aten::rnn_tanh", "aten::rnn_relu"})
+#: Give places of elements, also of equal ones: which of those comes first is eager's own affair.
+_ORDERING = frozenset({"aten::argsort", "aten::kthvalue", "aten::median", "aten::mode", "aten::nanmedian",
+                       "aten::sort", "aten::topk"})  # fmt: skip
 #: So many steps, where that is their number for good, are rather cells to be fused with what is around them.
 MOST_STEPS = 4
 #: How the name of a region's `aten` form ends.
@@ -40,15 +43,20 @@ def eager_twin(region: DistinctRegion) -> DistinctRegion:
     return DistinctRegion(f"{region.name}{TWIN}", region.region, region.key)
 
 
-def unsuitable(region: Region, worth: int = WORTH_COMPILING) -> Refusal | None:
-    """Why the backend should not have the region: its border, its operations, or fewer than `worth` of them."""
+def unsuitable(
+    region: Region, worth: int = WORTH_COMPILING, beside: Callable[[TensorOp], str | None] = lambda op: None
+) -> Refusal | None:
+    """Why the backend should not have the region: its border, its operations, or fewer than `worth` of them.
+
+    `beside` says why an operation that others take is none for this backend.
+    """
     whole = _unsuitable_border(region)
     if whole is not None:
         return Refusal(whole, region.span)
     scalars = {p for p in region.params if not isinstance(p.type, TensorType)}
     culprits: dict[int, str] = {}
     for i, op in enumerate(region.body):
-        reason = _unsuitable_operation(op)
+        reason = None if isinstance(op, HostOp) else _unsuitable_operation(op) or beside(op)
         if reason is None and not scalars.isdisjoint(values_in(operands(op))):
             reason = "it takes a number or a list decided at run time"
         if reason is not None:
@@ -100,9 +108,16 @@ def _unsuitable_border(region: Region) -> str | None:
     return None
 
 
-def _unsuitable_operation(op: TensorOp | HostOp) -> str | None:
-    if isinstance(op, HostOp):
-        return None
+def orders_equals(op: TensorOp) -> str | None:
+    """Says so where an operator gives places of equal elements, as sorting does: an engine takes others."""
+    name = op.overload._schema.name
+    # The median of all elements has no place.
+    if name in _ORDERING and (name == "aten::argsort" or len(op.results) > 1):
+        return f"{name} says where equal elements are, which must be as eager does"
+    return None
+
+
+def _unsuitable_operation(op: TensorOp) -> str | None:
     name = op.overload._schema.name
     if name in _RECURRENT and not _takes_few_steps(op):
         return f"{name} is a recurrent layer, which the ATen operator runs better"
