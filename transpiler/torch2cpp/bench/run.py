@@ -15,7 +15,7 @@ from torch2cpp.bench.over_libtorch import over_libtorch
 from torch2cpp.bench.pieces import Pieces
 from torch2cpp.bench.result import LIBTORCH, OURS, RIVALS, BenchResult, choose_rivals, describe
 from torch2cpp.bench.rivals import Calls, CannotRun, PythonRival, Rival, checked, compiled, scripted
-from torch2cpp.bench.startup import startup
+from torch2cpp.bench.startup import STARTED, startup
 from torch2cpp.parity.compare import tensors_in
 from torch2cpp.parity.run import Outcome
 from torch2cpp.project import Project
@@ -48,8 +48,11 @@ def bench(
         found = _bench(project, against, effort or Effort(), _choose(project, inputs), ablate, step)
         if start:
             step("start")
-            figures, reasons = startup(project, against, _others(project, found))
-            found = replace(found, startup=figures, startup_reasons=reasons)
+            # What does not script, say, is not tried once more.
+            able = [name for name in against if name not in found.reasons]
+            figures, reasons = startup(project, able, _others(project, found))
+            unable = {name: found.reasons[name] for name in STARTED if name in found.reasons}
+            found = replace(found, startup=figures, startup_reasons=unable | reasons)
         return found
 
 

@@ -28,17 +28,20 @@ from torch2cpp.project import Project
 ROUNDS = 6
 #: Seconds after which a program is given up.
 LIMIT = 300
-RIVALS = ("eager", "torchscript")
-#: Run by Python: the model's file, its module's name, the pickled model and arguments, the entry.
+#: Rivals that have a program of their own to start.
+STARTED = ("eager", "torchscript")
+#: Run by Python: the pickled model and arguments, the entry, and the model's modules by name and file.
 _EAGER = """
 import importlib.util, os, sys
 import torch
-path, name, pickled, entry = sys.argv[1:]
-if name != "-":
-    sys.path.insert(0, os.path.dirname(path))
-    spec = importlib.util.spec_from_file_location(name, path)
-    sys.modules[name] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(sys.modules[name])
+pickled, entry, *modules = sys.argv[1:]
+names, paths = modules[::2], modules[1::2]
+sys.path[:0] = dict.fromkeys(map(os.path.dirname, paths))
+for name, path in zip(names, paths):
+    if name not in sys.modules:
+        spec = importlib.util.spec_from_file_location(name, path)
+        sys.modules[name] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(sys.modules[name])
 model, args = torch.load(pickled, weights_only=False)
 with torch.no_grad():
     (model if entry == "forward" else getattr(model, entry, model))(*args)
@@ -61,7 +64,7 @@ def startup(
     commands: dict[str, list[str]] = {}
     reasons: dict[str, str] = {}
     with tempfile.TemporaryDirectory() as name:
-        for rival in (*(r for r in RIVALS if r in rivals), *others, OURS):
+        for rival in (*(r for r in STARTED if r in rivals), *others, OURS):
             try:
                 commands[rival] = _command(rival, others.get(rival, project), number, Path(name))
                 _run(commands[rival])
@@ -103,19 +106,26 @@ def _command(rival: str, project: Project, number: int, folder: Path) -> list[st
 
 
 def _eager(model: Any, entry: str, args: Sequence[Any], folder: Path) -> list[str]:
-    made = model if inspect.isfunction(model) else type(model)
-    module = sys.modules.get(made.__module__)
-    path = getattr(module, "__file__", None)
-    if path is None:
-        raise CannotRun("its source file is not known")
-    installed = "site-packages" in Path(path).parts
     pickled = folder / "eager.pt"
     try:
         torch.save((model, tuple(args)), pickled)
     except Exception as error:  # whatever a model's own pickling raises
         raise CannotRun(f"it cannot be pickled: {one_line(error)}") from error
-    name = "-" if installed else made.__module__
-    return [sys.executable, "-c", _EAGER, path, name, str(pickled), entry]
+    return [sys.executable, "-c", _EAGER, str(pickled), entry, *_own_modules(model)]
+
+
+def _own_modules(model: Any) -> list[str]:
+    """Names and files of the modules that the model's classes come from, but installed ones. Raises CannotRun."""
+    parts = model.modules() if isinstance(model, torch.nn.Module) else [model]
+    made = [part if inspect.isfunction(part) else type(part) for part in parts]
+    out = []
+    for name in dict.fromkeys(each.__module__ for each in made):
+        path = getattr(sys.modules.get(name), "__file__", None)
+        if path is None:
+            raise CannotRun(f"the source file of {name} is not known")
+        if "site-packages" not in Path(path).parts:
+            out += [name, path]
+    return out
 
 
 def _scripted(project: Project, entry: str, args: Sequence[Any], folder: Path) -> list[str]:
