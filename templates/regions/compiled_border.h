@@ -105,4 +105,49 @@ inline torch::stable::Tensor contiguous(const torch::stable::Tensor& tensor) {
   return out;
 }
 
+namespace detail {
+
+// Whether no float among the bits has an exponent of ones alone, as NaN and the infinities have.
+template <typename Bits>
+bool finite(const void* data, int64_t count, Bits exponent) {
+  constexpr int64_t kBlock = 64;  // of a fixed length, so that compilers make vectors of it
+  const auto* bits = static_cast<const Bits*>(data);
+  int64_t i = 0;
+  for (; i + kBlock <= count; i += kBlock) {
+    Bits found = 0;
+    for (int64_t j = 0; j < kBlock; ++j) {
+      found |= static_cast<Bits>((bits[i + j] & exponent) == exponent);
+    }
+    if (found != 0) {
+      return false;
+    }
+  }
+  for (; i < count; ++i) {
+    if ((bits[i] & exponent) == exponent) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace detail
+
+// Whether a contiguous tensor of floats holds neither NaN nor an infinity.
+inline bool finite(const torch::stable::Tensor& tensor) {
+  int32_t dtype = 0;
+  int64_t count = 0;
+  void* data = nullptr;
+  check(aoti_torch_get_dtype(tensor.get(), &dtype));
+  check(aoti_torch_get_numel(tensor.get(), &count));
+  check(aoti_torch_get_data_ptr(tensor.get(), &data));
+  if (dtype == aoti_torch_dtype_float64()) {
+    return detail::finite<uint64_t>(data, count, 0x7ff0000000000000U);
+  }
+  if (dtype == aoti_torch_dtype_float16()) {
+    return detail::finite<uint16_t>(data, count, 0x7c00U);
+  }
+  return dtype == aoti_torch_dtype_bfloat16() ? detail::finite<uint16_t>(data, count, 0x7f80U)
+                                              : detail::finite<uint32_t>(data, count, 0x7f800000U);
+}
+
 }  // namespace torch2cpp::compiled

@@ -86,6 +86,18 @@ def test_pythons_errors_come_through(project: Project) -> None:
     assert str(eager.value) == str(ours.value)
 
 
+@pytest.mark.parametrize("special", [float("nan"), float("inf"), -float("inf")])
+def test_nan_and_infinities_are_eagers(project: Project, special: float) -> None:
+    loaded, model = project.load(), routed()
+    for args in routed_inputs():
+        image = args[0].clone()
+        image[:1, 1, 2, 3] = special
+        with torch.no_grad():
+            want = model(image, *args[1:])
+        for got, expected in zip(loaded(image, *args[1:]), want, strict=True):
+            torch.testing.assert_close(got, expected, equal_nan=True)
+
+
 def test_threads_at_once(project: Project) -> None:
     from concurrent.futures import ThreadPoolExecutor
 

@@ -52,6 +52,16 @@ def test_recorded_inputs_come_first_and_lend_their_values() -> None:
     assert torch.equal(stretched[0][:3], ARGS[0])
 
 
+def test_zeros_for_floats_come_last() -> None:
+    region, weights = _masked()
+    tokens, state, mask = make_samples(region, weights, [ARGS])[-1]
+    assert tokens.shape == mask.shape == (1, 7)
+    assert state.shape == (1, 16)
+    assert not state.any()
+    # Numbers that choose stay as they were.
+    assert torch.equal(tokens, ARGS[0][:1])
+
+
 def test_integers_stay_in_the_range_that_the_region_takes() -> None:
     class Small(nn.Module):
         def __init__(self) -> None:

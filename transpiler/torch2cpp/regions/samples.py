@@ -68,7 +68,27 @@ def _make(region: Region, weights: Mapping[str, torch.Tensor], recorded: Sequenc
             if legal(values):
                 out.append(values)
                 break
-    return out
+    return out + [z for z in _zeros(out) if legal(z)]
+
+
+def _zeros(samples: Sequence[Sample]) -> list[Sample]:
+    """The smallest sample that has floats with zeros for them, as padding is: divisions by nothing show here."""
+    counts = [(sum(x.numel() for x in _floats(sample)), i) for i, sample in enumerate(samples)]
+    _, smallest = min((c for c in counts if c[0] > 0), default=(0, None))
+    return [] if smallest is None else [_without_floats(samples[smallest])]
+
+
+def _floats(value: Any) -> list[torch.Tensor]:
+    if isinstance(value, torch.Tensor):
+        return [value] if value.is_floating_point() else []
+    return [x for v in value for x in _floats(v)] if isinstance(value, tuple | list) else []
+
+
+def _without_floats(value: Any) -> Any:
+    if isinstance(value, tuple | list):
+        return type(value)(map(_without_floats, value))
+    value = clone(value)
+    return value.zero_() if isinstance(value, torch.Tensor) and value.is_floating_point() else value
 
 
 def run_depth(region: Region, sample: Sample, weights: Mapping[str, torch.Tensor]) -> int | None:

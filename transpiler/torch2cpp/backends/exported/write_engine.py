@@ -98,6 +98,7 @@ def write_engine_regions(
             engine=engine.runner,
             guards=guards(view, graph.requirements),
             outputs=outputs,
+            floats=_floats(region),
             # PyTorch's own spelling of Python's `//`.
             divides=any("c10::" in text for text in (*sizes, *graph.requirements.conditions)),
             returned=results[0] if len(results) == 1 else f"{{{', '.join(results)}}}",
@@ -105,6 +106,12 @@ def write_engine_regions(
     path = f"src/regions/{engine.backend}.cpp"
     sources[path] = render("regions/group.cpp.j2", backend=engine.backend, names=[r.name for r, _ in regions])
     return sources, (Unit(path, ("-fvisibility=hidden",)),)
+
+
+def _floats(distinct: DistinctRegion) -> list[int]:
+    """Which inputs are of a floating dtype."""
+    types = [p.type for p in distinct.region.params]
+    return [i for i, t in enumerate(types) if isinstance(t, TensorType) and t.dtype.is_floating_point]
 
 
 def literal(data: bytes) -> str:
