@@ -52,6 +52,18 @@ def test_recorded_inputs_come_first_and_lend_their_values() -> None:
     assert torch.equal(stretched[0][:3], ARGS[0])
 
 
+def test_made_up_inputs_are_not_larger_than_need_be() -> None:
+    class Square(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x.relu() + 1
+
+    region, weights = region_of(Square(), (torch.randn(2, 300, 300),), [[0]])
+    batches = {s[0].shape[0] for s in make_samples(region, weights, [(torch.randn(2, 300, 300),)])}
+    assert batches == {0, 1, 2, 4, 5}
+    batches = {s[0].shape[0] for s in make_samples(region, weights, [(torch.randn(30, 300, 300),)])}
+    assert max(batches) == 30
+
+
 def test_zeros_for_floats_come_last() -> None:
     region, weights = _masked()
     tokens, state, mask = make_samples(region, weights, [ARGS])[-1]

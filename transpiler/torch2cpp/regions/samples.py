@@ -25,6 +25,9 @@ Place = tuple[tuple[int, ...], int]
 Sample = tuple[Any, ...]
 #: More recorded inputs than this tell nothing new.
 MAX_RECORDED = 4
+#: Elements of a made-up input; above that only what the examples have. A batch of large images costs minutes on an
+#: emulated processor and tells no more than a small one.
+LARGE = 1 << 20
 #: Pairs of joins tried before all varying dimensions are taken as equal.
 MAX_TRIES = 400
 
@@ -61,10 +64,13 @@ def _make(region: Region, weights: Mapping[str, torch.Tensor], recorded: Sequenc
     real = [s for s in _spread(recorded) if legal(s)]
     sizes = group_recorded(region, real) if real else find_sizes(region, weights)
     out: list[Sample] = [clone(s) for s in real]
+    most = max([LARGE, *map(_elements, real)])
     for i, target in enumerate(_variations(sizes)):
         if len(out) >= limit:
             break
         for values in _value_styles(region, sizes, target, real, seed=i):
+            if _elements(values) > most:
+                break
             if legal(values):
                 out.append(values)
                 break
@@ -76,6 +82,12 @@ def _zeros(samples: Sequence[Sample]) -> list[Sample]:
     counts = [(sum(x.numel() for x in _floats(sample)), i) for i, sample in enumerate(samples)]
     _, smallest = min((c for c in counts if c[0] > 0), default=(0, None))
     return [] if smallest is None else [_without_floats(samples[smallest])]
+
+
+def _elements(value: Any) -> int:
+    if isinstance(value, torch.Tensor):
+        return value.numel()
+    return sum(map(_elements, value)) if isinstance(value, tuple | list) else 0
 
 
 def _floats(value: Any) -> list[torch.Tensor]:
