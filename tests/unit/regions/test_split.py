@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from region_from_export import region_of
-from torch2cpp.hostir.ops import TensorOp, Value
+from torch2cpp.hostir.ops import TensorOp, Value, results
 from torch2cpp.hostir.program import Region
 from torch2cpp.regions.run_eager import run_region
 from torch2cpp.regions.split import Part, split
@@ -80,17 +80,6 @@ def test_independent_operations_apart_share_a_part() -> None:
     assert [part.clean for part in parts] == [True, False, True]
 
 
-def test_regions_that_write_stay_whole() -> None:
-    class Writes(nn.Module):
-        def forward(self, x: torch.Tensor) -> torch.Tensor:
-            y = torch.relu(x).tanh().exp()
-            y[0] = 1.0
-            return y.cumsum(0).tanh().exp()
-
-    region, _ = region_of(Writes(), ARGS[:1], [[0]])
-    assert split(region, {0}) is None
-
-
 def test_nothing_left_to_gain_is_no_cut() -> None:
     class Small(nn.Module):
         def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -98,3 +87,58 @@ def test_nothing_left_to_gain_is_no_cut() -> None:
 
     region, _ = region_of(Small(), ARGS[:1], [[0]])
     assert split(region, {0}) is None
+
+
+class InPlace(nn.Module):
+    """Tensors of its own that are written: activations, sums, a row, a view that sees it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.a, self.b = nn.Linear(6, 8), nn.Linear(6, 8)
+
+    def forward(self, x: torch.Tensor, y: torch.Tensor) -> Any:
+        left = torch.relu_(self.a(x))
+        right = self.b(y)
+        before = right.sum(0)
+        view = right[:, 2:]
+        right += left.tanh()
+        right[0] = 2
+        kept = left.exp().sigmoid_()
+        return kept.softmax(-1), view.cos() + before.sum(), right.amax(0) * 3
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_what_is_written_in_place_keeps_its_order(seed: int) -> None:
+    region, weights = region_of(InPlace(), ARGS, [[0], [0]])
+    assert sum(op.overload._schema.is_mutable for op in region.body if isinstance(op, TensorOp)) >= 4
+    chance = random.Random(seed)
+    apart = {i for i, op in enumerate(region.body) if isinstance(op, TensorOp) and chance.random() < 0.15}
+    parts = split(region, apart)
+    if parts is None:
+        return
+    for got, want in zip(_run(parts, region, weights), run_region(region, ARGS, weights), strict=True):
+        assert torch.equal(got, want)
+    for part in parts:
+        made = {r for op in part.region.body for r in results(op)}
+        # No part writes to what it was given: views of its own are made in it.
+        for op in part.region.body:
+            if isinstance(op, TensorOp) and op.overload._schema.is_mutable:
+                assert op.args[0] in made
+
+
+def test_it_is_cut_beside_what_is_written_in_place() -> None:
+    region, _ = region_of(InPlace(), ARGS, [[0], [0]])
+    softmax = next(i for i, op in enumerate(region.body) if isinstance(op, TensorOp) and "softmax" in str(op.overload))
+    parts = split(region, {softmax})
+    assert parts is not None
+    assert [part.clean for part in parts] == [True, False]
+
+
+def test_a_region_that_writes_what_it_was_given_is_not_cut() -> None:
+    class Given(nn.Module):
+        def forward(self, x: torch.Tensor, y: torch.Tensor) -> Any:
+            x[:, 1:].add_(1)
+            return x.exp().tanh().sigmoid(), (y * 2).cos().sin().exp()
+
+    region, _ = region_of(Given(), ARGS, [[0], [0]])
+    assert split(region, {len(region.body) - 1}) is None

@@ -1,8 +1,8 @@
 """A region cut into parts, so that operations one backend cannot take do not cost it the rest.
 
 The parts run one after the other; what one computes and a later one needs goes through the cut.
-Operations are reordered only where no data flows between them. A region that writes to a tensor is
-not cut: a view and its base could come to lie on different sides.
+Operations are reordered only where no data flows between them. Those that touch a tensor up to its last write in
+place stay in one part, in their order (writes.py).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from torch2cpp.hostir.ops import HostOp, Operand, TensorOp, Value, operands, res
 from torch2cpp.hostir.program import Region
 from torch2cpp.hostir.types import ListType, TensorType, TupleType
 from torch2cpp.passes.group_ops import group_nodes
+from torch2cpp.regions.writes import Writes, writes_of
 
 #: Computing operations that make a part worth its own call.
 LEAST_WORK = 2
@@ -35,7 +36,8 @@ def split(region: Region, apart: Collection[int]) -> tuple[Part, ...] | None:
 
     None where cutting is not possible or leaves too little in the other parts.
     """
-    if region.aliasing or any(_writes(op) for op in region.body if isinstance(op, TensorOp)):
+    writes = writes_of(region)
+    if writes is None:
         return None
     borders: tuple[Operand, ...] = region.results
     if not all(isinstance(r, Value) and isinstance(r.type, TensorType) for r in borders):
@@ -43,7 +45,15 @@ def split(region: Region, apart: Collection[int]) -> tuple[Part, ...] | None:
     definer = {v: i for i, op in enumerate(region.body) for v in results(op)}
     kinds = _kinds(region, apart, definer)
     while True:
-        groups = group_nodes(kinds, _before(region, definer))
+        groups = group_nodes(kinds, _before(region, definer, writes))
+        torn = [t for t in writes.together if not any(_tensor_ops(region, t) <= set(g) for _, g in groups)]
+        if torn:
+            inside = _tensor_ops(region, torn[0])
+            if all(kinds[i] == "apart" for i in inside):
+                return None
+            for i in inside:
+                kinds[i] = "apart"
+            continue
         small = [g for kind, g in groups if kind == "clean" and _work(region, g) < LEAST_WORK]
         if not small:
             break
@@ -68,8 +78,14 @@ def _kinds(region: Region, apart: Collection[int], definer: dict[Value, int]) ->
     return kinds
 
 
-def _before(region: Region, definer: dict[Value, int]) -> list[int]:
-    return [sum(1 << i for i in {definer[v] for v in values_in(operands(op)) if v in definer}) for op in region.body]
+def _before(region: Region, definer: dict[Value, int], writes: Writes) -> list[int]:
+    needed = [{definer[v] for v in values_in(operands(op)) if v in definer} for op in region.body]
+    return [sum(1 << i for i in n | writes.before.get(at, set())) for at, n in enumerate(needed)]
+
+
+def _tensor_ops(region: Region, positions: Iterable[int]) -> set[int]:
+    """Those that are in a part by themselves: scalars are computed wherever they are needed."""
+    return {i for i in positions if not isinstance(region.body[i], HostOp)}
 
 
 def _work(region: Region, members: Iterable[int]) -> int:
@@ -78,10 +94,6 @@ def _work(region: Region, members: Iterable[int]) -> int:
 
 def _may_be_view(op: TensorOp) -> bool:
     return any(r.alias_info is not None for r in op.overload._schema.returns)
-
-
-def _writes(op: TensorOp) -> bool:
-    return any(a.alias_info is not None and a.alias_info.is_write for a in op.overload._schema.arguments)
 
 
 def _parts(region: Region, groups: Sequence[tuple[bool, list[int]]], definer: dict[Value, int]) -> tuple[Part, ...]:
