@@ -33,6 +33,7 @@
 #include "src/ops_vectors.cpp"
 #include "src/ops_views.cpp"
 #include "src/random.cpp"
+#include "src/reserved.cpp"
 #include "src/rows.cpp"
 #include "src/shim_constants.cpp"
 #include "src/shim_layers.cpp"

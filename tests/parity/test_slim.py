@@ -13,9 +13,8 @@ from torch import nn
 from torch2cpp import Refused
 from torch2cpp.project import Project, transpile
 from torch2cpp.toolchain import launcher
-from torch2cpp.toolchain.build import build
 from torch2cpp.toolchain.bundle import make_bundle
-from torch2cpp.toolchain.tools import cache_folder, cmake, compiler, ninja
+from torch2cpp.toolchain.tools import cache_folder, cmake, ninja
 
 pytestmark = pytest.mark.slow
 
@@ -52,43 +51,6 @@ def test_program_has_no_libtorch(steps: Project) -> None:
     golden = subprocess.run([runner, "--golden", steps.folder / "golden"], check=False, capture_output=True)
     assert golden.returncode == 0, golden.stdout + golden.stderr
     assert runner.stat().st_size < 6_000_000
-
-
-#: Counts what a program asks of the C library, and says it at the end.
-_COUNTER = """
-#include <stddef.h>
-#include <stdio.h>
-void* __libc_malloc(size_t size);
-void* __libc_calloc(size_t count, size_t size);
-void* __libc_realloc(void* memory, size_t size);
-void* __libc_memalign(size_t alignment, size_t size);
-static long calls;
-void* malloc(size_t size) { return ++calls, __libc_malloc(size); }
-void* calloc(size_t count, size_t size) { return ++calls, __libc_calloc(count, size); }
-void* realloc(void* memory, size_t size) { return ++calls, __libc_realloc(memory, size); }
-void* aligned_alloc(size_t alignment, size_t size) { return ++calls, __libc_memalign(alignment, size); }
-int posix_memalign(void** out, size_t alignment, size_t size) {
-  ++calls;
-  *out = __libc_memalign(alignment, size);
-  return *out == NULL ? 12 : 0;
-}
-__attribute__((destructor)) static void tell(void) { fprintf(stderr, "asked %ld times\\n", calls); }
-"""
-
-
-def test_later_calls_take_no_memory(steps: Project, tmp_path: Path) -> None:
-    built = build(steps.folder, steps.name, more={"TORCH2CPP_STATIC": "OFF"})
-    (tmp_path / "counter.c").write_text(_COUNTER)
-    counter = tmp_path / "libcounter.so"
-    options = ["-x", "c", "-shared", "-fPIC", "-fno-builtin", str(tmp_path / "counter.c"), "-o", str(counter)]
-    subprocess.run([compiler(), *options], check=True)
-    asked = []
-    for repeat in (3, 40):
-        case = sorted((steps.folder / "golden").glob("*.in.safetensors"))[0]
-        command = [built.runner, "--input", case, "--repeat", str(repeat)]
-        done = subprocess.run(command, env={"LD_PRELOAD": str(counter)}, capture_output=True, text=True, check=True)
-        asked.append(done.stderr.strip().splitlines()[-1])
-    assert asked[0].startswith("asked ") and asked[0] == asked[1]
 
 
 def _output(*command: str) -> str:

@@ -17,12 +17,13 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from torch2cpp.backends.protocol import RegionReport
 from torch2cpp.backends.registry import AUTO, DEFAULT, UnknownBackend
 from torch2cpp.backends.runtimes import UnknownRuntime
 from torch2cpp.bench.result import UnknownRival, choose_rivals
 from torch2cpp.cli_target import CpuOption, register, say_what_stood_in
+from torch2cpp.cli_verdict import print_verdict
 from torch2cpp.diagnostics import Refused, SignatureError
+from torch2cpp.memory.sizes import SizesError, parse_sizes
 from torch2cpp.model_file import ModelFile, ModelFileError, load_model_file
 from torch2cpp.options import Options
 from torch2cpp.parity.verdict import Verdict
@@ -36,6 +37,7 @@ OK, DIFFERS, REFUSED, FAULT = 0, 1, 2, 70
 _USER_ERRORS = (
     Refused,
     SignatureError,
+    SizesError,
     ModelFileError,
     ToolMissing,
     UnknownBackend,
@@ -59,6 +61,10 @@ StaticOption = Annotated[
 ]
 RuntimeOption = Annotated[
     str, typer.Option(help="What programs stand on: libtorch, or slim, which is part of them and small.")
+]
+SizesOption = Annotated[
+    str,
+    typer.Option(help="Largest sizes of inputs, such as batch=8,tokens[1]=512: memory for them is taken at the start."),
 ]
 TargetOption = Annotated[str, typer.Option(help="The machine the C++ is for.")]
 DumpOption = Annotated[Path | None, typer.Option(help="Writes one numbered text per stage into this folder.")]
@@ -95,6 +101,7 @@ def check(
     free_rounding: RoundingOption = False,
     runtime: RuntimeOption = "libtorch",
     static: StaticOption = False,
+    max_sizes: SizesOption = "",
 ) -> None:
     """Transpiles, builds, and compares with Python on every input of the file."""
     with _reporting(as_json), _folder(out) as folder, _prints_to_stderr(as_json) as answer:
@@ -107,6 +114,7 @@ def check(
                 cpu=cpu,
                 runtime=runtime,
                 static=static,
+                max_sizes=parse_sizes(max_sizes),
                 out=folder,
                 dump_dir=dump_dir,
                 passes=choose_passes(passes),
@@ -123,7 +131,7 @@ def check(
         if as_json:
             answer(verdict.as_json())
         else:
-            _print_verdict(verdict, project)
+            print_verdict(verdict, project, _err)
             say_what_stood_in(project.transpiled.options.machine)
         raise typer.Exit(OK if verdict.ok else DIFFERS)
 
@@ -153,6 +161,7 @@ def compile_(
     again: Annotated[bool, typer.Option("--again", help="Transpiles also where nothing has changed.")] = False,
     runtime: RuntimeOption = "libtorch",
     static: StaticOption = False,
+    max_sizes: SizesOption = "",
 ) -> None:
     """Transpiles and builds a project; where nothing has changed since, only what is not built yet."""
     with _reporting(False):
@@ -169,6 +178,7 @@ def compile_(
             free_rounding=free_rounding,
             runtime=runtime,
             static=static,
+            max_sizes=parse_sizes(max_sizes),
         )
         name = _transpiled(file, options, entry, again)
         with _progress(False) as step:
@@ -283,11 +293,16 @@ def _transpiled(file: str, options: Options, entry: str | None, again: bool) -> 
         _err.print("nothing has changed: not transpiled again")
         return name_of(options.out)
 
+    from torch2cpp.memory.plan import plan_memory
     from torch2cpp.pipeline import transpile
 
     with _progress(False) as step:
         options = replace(options, fingerprint=mark or "")
-        return transpile(model, inputs, options, lambda stage: step(stage, "")).view.namespace
+        done = transpile(model, inputs, options, lambda stage: step(stage, ""))
+        if options.max_sizes:
+            step("memory", "")
+            plan_memory(done.program, done.view, done.calls, options)
+        return done.view.namespace
 
 
 def _made(file: str, options: Options, entry: str | None) -> tuple[ModelFile, Options, Any, Any]:
@@ -385,41 +400,6 @@ def _plain_steps() -> Callable[[str, str], None]:
             _err.print(f"... {name}", highlight=False)
 
     return step
-
-
-def rejections(report: RegionReport) -> str:
-    """What was tried for a region before what was chosen, and why it was not believed; empty if nothing was.
-
-    >>> report = RegionReport("step", (("aot", "fast", 4.0, "off by 4"), ("aot", "safe", 0.0, "chosen")), "aot", 5)
-    >>> rejections(report)
-    'step: aot (safe) instead of aot (fast), which is refused: off by 4'
-    """
-    settings = next((safety for _, safety, _, why in report.tried if why == "chosen"), "")
-    chosen = f"{report.chosen} ({settings})" if settings else report.chosen
-    rejected = [f"{b} ({s}), which is refused: {why}" for b, s, _, why in report.tried if why != "chosen"]
-    return f"{report.region}: {chosen} instead of {'; '.join(rejected)}" if rejected else ""
-
-
-def _print_verdict(verdict: Verdict, project: Any) -> None:
-    result = "[green]same as Python[/]" if verdict.ok else "[red]differs from Python[/]"
-    _err.print(f"{verdict.matched} of {verdict.inputs} inputs: {result}")
-    for number, differences in verdict.mismatches:
-        for text in differences[:5]:
-            _err.print(f"  input {number}: {text}", markup=False, highlight=False)
-    _err.print(f"branches taken: {verdict.branches_taken} of {verdict.branches}")
-    for span, way in verdict.missed:
-        _err.print(f"  not verified: {span}, {way}", markup=False, highlight=False)
-    _err.print(f"regions: {verdict.regions}, distinct: {verdict.distinct_regions}")
-    for report in project.transpiled.compiled.reports:
-        text = rejections(report)
-        if text:
-            _err.print(f"  {text}", markup=False, highlight=False)
-    if verdict.error:
-        _err.print(verdict.error, markup=False, highlight=False)
-    if verdict.decision_flips:
-        _err.print(f"decision flips: {verdict.decision_flips}")
-    _err.print(f"largest error: {verdict.max_abs_err:.3g} absolute, {verdict.max_rel_err:.3g} relative")
-    _err.print(f"transpiled in {verdict.seconds_transpile:.1f} s, built in {verdict.seconds_build:.1f} s")
 
 
 # Last, as it comes last in the list of commands.

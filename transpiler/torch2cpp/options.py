@@ -28,6 +28,8 @@ class Options:
     runtime: str = "libtorch"
     #: Whether the runner is one executable without shared libraries; with slim only.
     static: bool = False
+    #: The largest sizes of inputs, by the name of a dimension: memory for them is taken ahead; with slim only.
+    max_sizes: Mapping[str, int] = field(default_factory=dict)
     #: Threads of tensor operations; as torch has them where None.
     threads: int | None = None
     #: Dimensions declared to vary, in the form of torch.export.
@@ -66,6 +68,8 @@ class Options:
             parts.append(f"runtime {self.runtime}")
         if self.entries != ("forward",):
             parts.append(f"entries {', '.join(self.entries)}")
+        if self.max_sizes:
+            parts.append("largest sizes " + ", ".join(f"{k}={v}" for k, v in self.max_sizes.items()))
         if self.threads is not None:
             parts.append(f"{self.threads} thread{'s' if self.threads > 1 else ''}")
         if self.pin:

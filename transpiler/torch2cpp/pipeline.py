@@ -34,6 +34,7 @@ from torch2cpp.hostir.printer import print_program
 from torch2cpp.hostir.program import Program
 from torch2cpp.hostir.pyerror import PyError
 from torch2cpp.hostir.verify import verify
+from torch2cpp.memory.sizes import SizesError
 from torch2cpp.options import Options
 from torch2cpp.parity.coverage import Coverage, coverage
 from torch2cpp.parity.golden import write_golden
@@ -168,6 +169,8 @@ def _transpile(model: Any, examples: Any, options: Options, report: Report) -> T
     # What is missing is told before any work.
     toolchain_of(options.machine)
     check_served(options.backend, options.machine)
+    if options.max_sizes and not choose_runtime(options.runtime).is_slim:
+        raise SizesError("the largest sizes of inputs are for programs without libtorch, which has its own memory")
     dump = Dump(options.dump_dir)
     model = eager(model)
     # Python's own results come from a model that binding has not looked at.
@@ -194,6 +197,7 @@ def _transpile(model: Any, examples: Any, options: Options, report: Report) -> T
         options.fingerprint,
         options.machine,
         choose_runtime(options.runtime),
+        bool(options.max_sizes),
     )
     dump.write("emit", _emitted_text(options.out))
 

@@ -16,6 +16,7 @@ from torch import nn
 if TYPE_CHECKING:
     from torch2cpp.bench.result import BenchResult
 
+from torch2cpp.memory.plan import plan_memory
 from torch2cpp.options import Options
 from torch2cpp.parity.on_target import NotComparable, as_written, match_leaves, run_on_target
 from torch2cpp.parity.run import Outcome, call
@@ -39,6 +40,7 @@ def transpile(
     cpu: str | None = None,
     runtime: str = "libtorch",
     static: bool = False,
+    max_sizes: Mapping[str, int] | None = None,
     threads: int | None = None,
     dynamic_shapes: Any = None,
     pin: Mapping[str, Any] | None = None,
@@ -55,7 +57,9 @@ def transpile(
     methods of one object to deploy; `stateful` says that the examples are
     successive calls on one instance; `threads` is how many tensor operations use while regions are compiled
     and checked; `target` is the machine the C++ is for, `cpu` its processor as `-mcpu=` knows it;
-    with `runtime="slim"` the program needs no libtorch, and with `static` its runner no shared library at all. Raises
+    with `runtime="slim"` the program needs no libtorch, and with `static` its runner no shared library at all;
+    `max_sizes` are the largest sizes of such a program's inputs (`{"tokens[1]": 512}`, or by the names of
+    `dynamic_shapes`), for which an instance takes its memory when it is made. Raises
     `toolchain.targets.target.TargetError` where that machine is not set up, `torch2cpp.Refused`, whose text
     says what cannot be transpiled, where, and what to write instead.
     """
@@ -68,6 +72,7 @@ def transpile(
         cpu=cpu,
         runtime=runtime,
         static=static,
+        max_sizes=dict(max_sizes or {}),
         threads=threads,
         dynamic_shapes=dynamic_shapes,
         pin=dict(pin or {}),
@@ -102,6 +107,7 @@ class Project:
         self._built: Built | None = None
         self._module: ModuleType | None = None
         self._seconds_build = 0.0
+        self._planned = False
 
     @property
     def folder(self) -> Path:
@@ -122,6 +128,7 @@ class Project:
         """
         started = time.perf_counter()
         target = self.transpiled.options.machine
+        self.plan_memory()
         self._built = build(
             self.folder,
             self.name,
@@ -134,6 +141,13 @@ class Project:
         )
         self._seconds_build += time.perf_counter() - started
         return self._built
+
+    def plan_memory(self) -> None:
+        """Measures what instances take of memory for `max_sizes`, once; `build` does it. Raises SizesError."""
+        done = self.transpiled
+        if done.options.max_sizes and not self._planned:
+            plan_memory(done.program, done.view, done.calls, done.options)
+            self._planned = True
 
     def adopt(self, built: Built) -> None:
         """Takes binaries that something else built, such as `toolchain.build.build_together`."""

@@ -49,7 +49,7 @@ def is_up_to_date(folder: Path, mark: str | None) -> bool:
     """Whether `folder` has the project of this fingerprint, as it was written."""
     try:
         manifest = json.loads((folder / "model.json").read_text())
-        if mark is None or manifest.get("fingerprint") != mark:
+        if mark is None or manifest.get("fingerprint") != mark or manifest.get("memory", "") is None:
             return False
         return all(
             checksum_of((folder / path).read_bytes()) == checksum for path, checksum in manifest["files"].items()

@@ -54,7 +54,9 @@ struct Arena {
   Free* small[kClasses];
   // Where the next slab begins: slabs stay, and would part large blocks if they lay between them.
   char *slab, *slab_end;
-  std::size_t taken;
+  // Slabs left of earlier pieces.
+  Free* slabs;
+  std::size_t taken, taken_small;
 };
 constinit Arena the_arena{};
 
@@ -198,15 +200,30 @@ void* first_of(Free*& list) {
   return block;
 }
 
+bool add_slabs(std::size_t size) {
+  const std::size_t bytes = (size + kPiece - 1) / kPiece * kPiece;
+  auto* piece = bytes < size ? nullptr : static_cast<char*>(std::aligned_alloc(kLine, bytes));
+  if (piece == nullptr) {
+    return false;
+  }
+  for (; the_arena.slab != the_arena.slab_end; the_arena.slab += kSlab) {
+    auto* slab = reinterpret_cast<Free*>(the_arena.slab);
+    slab->next = the_arena.slabs;
+    the_arena.slabs = slab;
+  }
+  the_arena.taken += bytes;
+  the_arena.taken_small += bytes;
+  the_arena.slab = piece;
+  the_arena.slab_end = piece + bytes;
+  return true;
+}
+
 char* next_slab() {
-  if (the_arena.slab == the_arena.slab_end) {
-    auto* piece = static_cast<char*>(std::aligned_alloc(kLine, kPiece));
-    if (piece == nullptr) {
-      return nullptr;
-    }
-    the_arena.taken += kPiece;
-    the_arena.slab = piece;
-    the_arena.slab_end = piece + kPiece;
+  if (void* slab = first_of(the_arena.slabs)) {
+    return static_cast<char*>(slab);
+  }
+  if (the_arena.slab == the_arena.slab_end && !add_slabs(kPiece)) {
+    return nullptr;
   }
   char* slab = the_arena.slab;
   the_arena.slab += kSlab;
@@ -288,9 +305,19 @@ bool arena_reserve(std::size_t bytes) noexcept {
   return add_piece(bytes);
 }
 
+bool arena_reserve_small(std::size_t bytes) noexcept {
+  const std::lock_guard lock(the_arena.mutex);
+  return add_slabs(bytes);
+}
+
 std::size_t arena_bytes() noexcept {
   const std::lock_guard lock(the_arena.mutex);
   return the_arena.taken;
+}
+
+std::size_t arena_small_bytes() noexcept {
+  const std::lock_guard lock(the_arena.mutex);
+  return the_arena.taken_small;
 }
 
 }  // namespace torch2cpp::slim

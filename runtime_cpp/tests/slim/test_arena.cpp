@@ -6,7 +6,9 @@
 #include <thread>
 #include <vector>
 
+#include <torch2cpp/errors.h>
 #include <torch2cpp/slim/arena.h>
+#include <torch2cpp/slim/reserved.h>
 
 namespace slim = torch2cpp::slim;
 
@@ -114,6 +116,46 @@ void test_reserve() {
   check(!slim::arena_reserve(~std::size_t{0} - 100), "and cannot be reserved");
 }
 
+void test_reserve_small() {
+  check(slim::arena_reserve_small(std::size_t{1} << 20U), "reserve for small blocks");
+  const std::size_t after = slim::arena_bytes();
+  std::vector<void*> all;
+  for (int i = 0; i < 900; ++i) {
+    all.push_back(slim::arena_allocate(1000));
+  }
+  check(slim::arena_bytes() == after, "small blocks come from there");
+  for (void* memory : all) {
+    slim::arena_free(memory);
+  }
+  // What was left of the piece before is not lost.
+  check(slim::arena_reserve_small(std::size_t{1} << 20U), "reserve again");
+  const std::size_t small = slim::arena_small_bytes();
+  for (int i = 0; i < 1900; ++i) {
+    all[static_cast<std::size_t>(i) % all.size()] = slim::arena_allocate(1000);
+  }
+  check(slim::arena_small_bytes() == small, "both pieces serve");
+}
+
+void test_reserved() {
+  const std::size_t megabyte = std::size_t{1} << 20U;
+  const std::size_t before = slim::arena_bytes();
+  { const slim::Reserved first(4 * megabyte, megabyte); }
+  const std::size_t after = slim::arena_bytes();
+  check(after >= before + 5 * megabyte, "an instance has its memory");
+  { const slim::Reserved second(4 * megabyte, megabyte); }
+  check(slim::arena_bytes() == after, "the next one has that of the one before");
+  const slim::Reserved third(3 * megabyte, 0), fourth(3 * megabyte, 0);
+  check(slim::arena_bytes() >= after + 2 * megabyte && slim::arena_bytes() < after + 3 * megabyte,
+        "two at once have as much as both want");
+  bool refused = false;
+  try {
+    const slim::Reserved all(~std::size_t{0} / 2, 0);
+  } catch (const torch2cpp::PyError& error) {
+    refused = error.type_name() == "MemoryError";
+  }
+  check(refused, "more than there is is a MemoryError");
+}
+
 }  // namespace
 
 int main() {
@@ -121,5 +163,7 @@ int main() {
   test_memory_is_used_again();
   test_freed_elsewhere();
   test_reserve();
+  test_reserve_small();
+  test_reserved();
   return failures == 0 ? 0 : 1;
 }

@@ -1,6 +1,7 @@
 // A model's entries, called by name with named values.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -18,12 +19,19 @@ struct Entry {
   std::function<Flat(const Flat& inputs)> call;
 };
 
+// Bytes that were asked of the C library so far: for large blocks, and for small ones.
+struct Taken {
+  std::size_t large = 0, small = 0;
+};
+
 // The model behind the entries. Variants of an entry for several kinds of input have the same name.
 struct Program {
   std::string name;
   // Loads the model; empty for the weights built in.
   std::function<void(const std::string& weights)> load;
   std::function<void()> reset;
+  // None over libtorch, which has allocators of its own.
+  std::function<Taken()> taken;
   std::vector<Entry> entries;
 };
 

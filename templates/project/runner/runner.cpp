@@ -7,6 +7,7 @@
 #include <iomanip>
 #include <iostream>
 #include <string_view>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #if defined(__aarch64__) && defined(__linux__)
@@ -25,7 +26,7 @@ struct Arguments {
   std::string entry, weights, output, golden, record, input_folder, output_folder, trace;
   std::vector<std::string> inputs, scalars;
   int repeat = 1, threads = 0;
-  bool profile = false, help = false;
+  bool profile = false, memory = false, help = false;
 };
 
 Arguments parse_arguments(int argc, char** argv) {
@@ -63,6 +64,8 @@ Arguments parse_arguments(int argc, char** argv) {
       out.threads = std::stoi(value());
     } else if (word == "--profile") {
       out.profile = true;
+    } else if (word == "--memory") {
+      out.memory = true;
     } else if (word == "--trace") {
       out.trace = value();
     } else if (word == "--help" || word == "-h") {
@@ -90,6 +93,8 @@ void print_help(const Program& program) {
                "  --threads N         threads of tensor operations\n"
                "  --profile           prints the time spent in each region, and in each branch of a program made with "
                "--profile\n"
+               "  --memory            prints the memory taken before the first call and in all, and the most of the "
+               "process\n"
                "  --trace FILE        writes each single run of them, for Perfetto or chrome://tracing\n"
                "  --golden FOLDER     runs the recorded cases and compares\n"
                "  --record FOLDER     with --golden: writes what comes of the cases instead\n";
@@ -178,6 +183,36 @@ void report_times(const Arguments& arguments) {
   }
 }
 
+std::string taken_text(const Program& program) {
+  const Taken taken = program.taken();
+  return std::to_string(taken.large) + " + " + std::to_string(taken.small) + " bytes";
+}
+
+// Says what loading the model took of memory as soon as it is done, and the rest at the end.
+class MemoryReport {
+ public:
+  MemoryReport(const Program& program, bool wanted) : program_(program), wanted_(wanted) {
+    if (wanted_ && program_.taken) {
+      std::cout << "memory: " << taken_text(program_) << " before the first call" << std::endl;
+    }
+  }
+  ~MemoryReport() {
+    if (wanted_ && program_.taken) {
+      std::cout << "memory: " << taken_text(program_) << " after the last call\n";
+    }
+    rusage used{};
+    if (wanted_ && getrusage(RUSAGE_SELF, &used) == 0) {
+      std::cout << "memory: " << used.ru_maxrss << " kB at most in all\n";
+    }
+  }
+  MemoryReport(const MemoryReport&) = delete;
+  MemoryReport& operator=(const MemoryReport&) = delete;
+
+ private:
+  const Program& program_;
+  bool wanted_;
+};
+
 // Calls the entry; the time it took, in microseconds, is added to `times`.
 Flat timed_call(const Program& program, const Entry& entry, const Flat& inputs, std::vector<double>& times) {
   const auto start = std::chrono::steady_clock::now();
@@ -202,6 +237,7 @@ int run_folder(const Program& program, const Arguments& arguments) {
     std::filesystem::create_directories(arguments.output_folder);
   }
   program.load(arguments.weights);
+  const MemoryReport memory(program, arguments.memory);
   const Entry& entry = find_entry(program, arguments.entry);
   std::vector<double> times;
   set_profiling(profiling_of(arguments));
@@ -220,6 +256,7 @@ int run_folder(const Program& program, const Arguments& arguments) {
 
 int run_once(const Program& program, const Arguments& arguments) {
   program.load(arguments.weights);
+  const MemoryReport memory(program, arguments.memory);
   const Entry& entry = find_entry(program, arguments.entry);
   const Flat inputs = read_inputs(arguments);
   set_profiling(profiling_of(arguments));
@@ -289,6 +326,7 @@ int run(const Program& program, int argc, char** argv) {
     use_threads(arguments.threads, argv);
     if (!arguments.golden.empty()) {
       program.load(arguments.weights);
+      const MemoryReport memory(program, arguments.memory);
       return arguments.record.empty() ? run_golden(program, arguments.golden)
                                       : record_golden(program, arguments.golden, arguments.record);
     }

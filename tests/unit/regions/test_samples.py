@@ -89,6 +89,24 @@ def test_integers_stay_in_the_range_that_the_region_takes() -> None:
     assert max(int(s[0].max()) for s in samples if s[0].numel()) <= 1
 
 
+def test_bags_begin_one_behind_the_other() -> None:
+    class Bags(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.table = nn.EmbeddingBag(7, 4, mode="sum")
+
+        def forward(self, ids: torch.Tensor, starts: torch.Tensor) -> torch.Tensor:
+            return self.table(ids, starts)
+
+    args = (torch.tensor([3, 1, 6, 0, 2]), torch.tensor([0, 2, 2]))
+    region, weights = region_of(Bags(), args, [[0], [0]])
+    made = make_samples(region, weights, [args])[1:]
+    assert all(bool((starts[1:] >= starts[:-1]).all()) for _, starts in made)
+    assert {len(starts) for _, starts in made} > {3, 1}
+    # Eager reads memory that nobody wrote for others, and not all bags are empty.
+    assert any(int(starts[-1]) > 0 for _, starts in made if len(starts) != 3)
+
+
 def test_samples_where_eager_raises_are_dropped() -> None:
     class Windows(nn.Module):
         def forward(self, x: torch.Tensor) -> torch.Tensor:

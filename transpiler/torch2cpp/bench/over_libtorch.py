@@ -20,7 +20,7 @@ def over_libtorch(project: Project) -> Project:
     every = project.transpiled.calls
     examples = [args for _, args in every] if len(options.entries) == 1 else list(every)
     out = options.out.parent / f"{options.out.name}_libtorch"
-    changed = replace(options, runtime="libtorch", static=False, out=out, dump_dir=None)
+    changed = replace(options, runtime="libtorch", static=False, max_sizes={}, out=out, dump_dir=None)
     other = Project(project.model, transpile(copy.deepcopy(project.model), examples, changed))
     other.build(runner=False)
     return other

@@ -43,6 +43,8 @@ class Startup:
 
     milliseconds: float
     megabytes: float
+    #: MB of the program with the libraries it brings, those of the system and weights aside.
+    on_disk: float = 0.0
 
 
 @final
@@ -93,7 +95,11 @@ class BenchResult:
         out["seconds"] = round(self.seconds, 2)
         if self.startup or self.startup_reasons:
             out["startup"] = {
-                name: {"milliseconds": round(s.milliseconds, 1), "megabytes": round(s.megabytes, 1)}
+                name: {
+                    "milliseconds": round(s.milliseconds, 1),
+                    "megabytes": round(s.megabytes, 1),
+                    "megabytes_on_disk": round(s.on_disk, 2),
+                }
                 for name, s in self.startup.items()
             } | dict.fromkeys(self.startup_reasons)
             out["startup_reasons"] = dict(self.startup_reasons)
@@ -118,6 +124,7 @@ class BenchResult:
             each = [self.startup.get(name) for name in names]
             table.add_row("start to first answer, ms", *("" if s is None else f"{s.milliseconds:,.0f}" for s in each))
             table.add_row("peak memory, MB", *("" if s is None else f"{s.megabytes:,.0f}" for s in each))
+            table.add_row("program on disk, MB", *("" if s is None else f"{s.on_disk:,.1f}" for s in each))
         return table
 
     def notes(self) -> list[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+import re
 import statistics
 import subprocess
 import sys
@@ -30,6 +31,8 @@ ROUNDS = 6
 LIMIT = 300
 #: Rivals that have a program of their own to start.
 STARTED = ("eager", "torchscript")
+#: Where libraries are that every program finds on a machine.
+_SYSTEM = ("/lib", "/usr/lib")
 #: Run by Python: the pickled model and arguments, the entry, and the model's modules by name and file.
 _EAGER = """
 import importlib.util, os, sys
@@ -81,10 +84,22 @@ def _measure(commands: Mapping[str, list[str]]) -> dict[str, Startup]:
             found[name].append(_run(command))
     return {
         name: Startup(
-            statistics.median(each.milliseconds for each in rounds[1:]), max(each.megabytes for each in rounds)
+            statistics.median(each.milliseconds for each in rounds[1:]),
+            max(each.megabytes for each in rounds),
+            on_disk(Path(commands[name][0])) / 1e6,
         )
         for name, rounds in found.items()
     }
+
+
+def on_disk(program: Path) -> int:
+    """Bytes of a program with the shared libraries it brings; of Python, with the folder of torch."""
+    if program == Path(sys.executable):
+        return sum(p.stat().st_size for p in Path(torch.__file__).parent.rglob("*") if p.is_file())
+    listed = subprocess.run(["ldd", program], env=environment(), capture_output=True, text=True, check=False).stdout
+    found = {Path(path).resolve() for path in re.findall(r"=> (/\S+)", listed)}
+    brought = [path for path in found if not str(path).startswith(_SYSTEM)]
+    return sum(path.stat().st_size for path in (program.resolve(), *brought))
 
 
 def _command(rival: str, project: Project, number: int, folder: Path) -> list[str]:

@@ -245,24 +245,26 @@ def _in_worlds(values: list[int], sizes: Sizes) -> list[int]:
 
 def dynamic_dims(dynamic_shapes: Any, names: list[str]) -> set[tuple[str, int]]:
     """(input path, dimension) pairs declared to vary, from the form that `torch.export` takes."""
-    out: set[tuple[str, int]] = set()
+    return set(declared_dims(dynamic_shapes, names))
+
+
+def declared_dims(dynamic_shapes: Any, names: list[str]) -> dict[tuple[str, int], Any]:
+    """The same with what they are declared as: a `torch.export.Dim` of a name, or a hint without one."""
+    out: dict[tuple[str, int], Any] = {}
 
     def visit(path: str, node: Any) -> None:
         if isinstance(node, dict) and all(isinstance(k, int) for k in node):
-            for i, d in node.items():
-                if d is not None and not isinstance(d, int):
-                    out.add((path, i))
+            out.update({(path, i): d for i, d in node.items() if d is not None and not isinstance(d, int)})
         elif isinstance(node, dict):
             for k, x in node.items():
                 visit(f"{path}.{k}" if path else str(k), x)
         elif isinstance(node, list | tuple):
             whole = all(not isinstance(x, dict | list | tuple) for x in node)
             for i, x in enumerate(node):
-                if whole:
-                    if x is not None and not isinstance(x, int):
-                        out.add((path, i))
-                else:
+                if not whole:
                     visit(f"{path}.{i}" if path else names[i], x)
+                elif x is not None and not isinstance(x, int):
+                    out[path, i] = x
 
     if isinstance(dynamic_shapes, dict):
         for k, x in dynamic_shapes.items():

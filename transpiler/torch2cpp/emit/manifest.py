@@ -21,7 +21,7 @@ def manifest(
     program: Program, compiled: CompiledRegions, view: ProjectView, files: Mapping[str, bytes]
 ) -> dict[str, Any]:
     """The manifest; `files` are the emitted files by their path in the project, for checksums."""
-    return {
+    about: dict[str, Any] = {
         "name": view.namespace,
         "class": view.class_name,
         "torch2cpp": view.version,
@@ -36,6 +36,8 @@ def manifest(
         "weights": {w.name: {"dtype": w.dtype, "shape": _dims(w.dims)} for w in view.weights},
         "files": {path: checksum_of(data) for path, data in sorted(files.items())},
     }
+    # Not measured yet.
+    return about | {"memory": None} if view.below.planned else about
 
 
 def _signature(function: Function) -> dict[str, Any]:

@@ -209,6 +209,25 @@ class BelowView:
     flags: tuple[str, ...]
     link_options: tuple[str, ...]
     units: tuple[UnitView, ...]
+    #: Whether instances take their memory when they are made; slim only.
+    planned: bool = False
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class MemoryView:
+    """Bytes that an instance takes when it is made; none as long as they are not measured."""
+
+    large: int = 0
+    #: For blocks of up to 1024 bytes.
+    small: int = 0
+    #: `tokens[1]=512`, for people.
+    sizes: str = ""
+
+    @property
+    def bytes(self) -> int:
+        """All together."""
+        return self.large + self.small
 
 
 @final

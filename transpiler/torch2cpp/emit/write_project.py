@@ -17,7 +17,7 @@ from torch2cpp.emit.aligned_safetensors import save_aligned
 from torch2cpp.emit.assemble import all_weights, assemble
 from torch2cpp.emit.environment import render, shipped
 from torch2cpp.emit.manifest import manifest
-from torch2cpp.emit.view_model import BelowView, ProjectView, UnitView, target_view
+from torch2cpp.emit.view_model import BelowView, MemoryView, ProjectView, UnitView, target_view
 from torch2cpp.hostir.program import Program
 from torch2cpp.toolchain.targets.target import Target
 
@@ -66,6 +66,8 @@ _SLIM = {
     "python/slim_tensor_border.h": "python/tensor_border.h",
     "python/slim_random.h": "python/slim_random.h",
 }
+#: Where the memory that instances take is written down.
+MEMORY_PLAN = "src/memory_plan.h"
 _CPP = (".h", ".cpp")
 
 
@@ -86,12 +88,14 @@ def write_project(
     fingerprint: str = "",
     target: Target | None = None,
     below: Runtime = LIBTORCH,
+    planned: bool = False,
 ) -> ProjectView:
     """Writes the project into `folder`, which may hold an earlier version of it; for this machine without `target`.
 
     `options` says in one line how it was made; with `probes`, the host program measures its branches;
     `fingerprint` goes into model.json;
-    `below` is what lies below the C ABI.
+    `below` is what lies below the C ABI; with `planned`, which needs slim, instances take their memory when they are
+    made: how much, `memory.plan` finds out.
     Files whose content stays the same are not touched, so that a build redoes only what changed.
     """
     view = assemble(
@@ -111,12 +115,15 @@ def write_project(
             below.flags,
             below.link_options,
             tuple(UnitView(u.path, u.flags, u.definitions) for u in below.units(target or Target())),
+            planned,
         ),
     )
     templates = _FILES | (_STATEFUL if view.stateful else {})
     copied = _COPIED | (_SLIM if below.is_slim else _LIBTORCH)
     texts = {place.format(ns=view.namespace): render(f"project/{t}", view=view) for t, place in templates.items()}
     texts |= {place: (shipped("templates") / "project" / s).read_text() for s, place in copied.items()}
+    if planned:
+        texts[MEMORY_PLAN] = render("project/memory_plan.h.j2", view=view, plan=MemoryView())
     if view.target is not None:
         texts[view.target.toolchain_file] = render("project/cmake/toolchain.cmake.j2", view=view)
     texts |= dict(compiled.sources)

@@ -10,6 +10,7 @@ import torch
 from torch2cpp.hostir.host_ops import TABLE
 from torch2cpp.hostir.ops import HostOp, TensorOp, Value, WeightRef, map_leaves
 from torch2cpp.hostir.program import Region
+from torch2cpp.regions.defined import check_defined
 
 #: Operators that allocate and leave what is there.
 _UNWRITTEN = {"empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided"}
@@ -45,8 +46,7 @@ def run_region(
                     env[op.result] = value
                 continue
             op_args = map_leaves(op.args, leaf)
-            if op.overload is torch.ops.aten.scaled_dot_product_attention.default:
-                _check_attention(*op_args[:3])
+            check_defined(op.overload, op_args)
             value = op.overload(*op_args, **map_leaves(op.kwargs, leaf))
             if fill is not None and leaves_memory(op):
                 value.fill_(fill)
@@ -57,12 +57,6 @@ def run_region(
 def leaves_memory(op: TensorOp | HostOp) -> bool:
     """Whether the operator makes a tensor without writing to it."""
     return isinstance(op, TensorOp) and op.overload.overloadpacket.__name__ in _UNWRITTEN
-
-
-def _check_attention(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> None:
-    """Raises where the keys are not as many as the values: ATen's kernel then reads beyond the shorter one."""
-    if key.shape[-2] != value.shape[-2] or query.shape[-1] != key.shape[-1]:
-        raise RuntimeError(f"attention over {list(key.shape)} keys and {list(value.shape)} values")
 
 
 def returned(op: TensorOp, value: Any) -> tuple[Any, ...]:

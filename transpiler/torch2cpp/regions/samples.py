@@ -34,6 +34,15 @@ MAX_TRIES = 400
 
 @final
 @dataclass(frozen=True, slots=True)
+class Ints:
+    """Which integers are made up: from 0 on, and whether those of a row begin there and rise."""
+
+    below: int
+    rising: bool = False
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class Sizes:
     """Which varying dimensions go together, and a size for each group."""
 
@@ -239,15 +248,18 @@ def _variations(sizes: Sizes) -> Iterator[tuple[int, ...]]:
 def _value_styles(
     region: Region, sizes: Sizes, target: tuple[int, ...], real: Sequence[Sample], seed: int
 ) -> Iterator[Sample]:
-    """Inputs of the wanted sizes: made from a real one where there is one, then random with ever smaller ints."""
+    """Inputs of the wanted sizes: made from a real one where there is one, then random with ever smaller ints.
+
+    Those rise along the last dimension in every second one: positions, such as where bags begin, often have to.
+    """
     generator = torch.Generator().manual_seed(seed)
     # At the real ones' own sizes, random values tell more than the same values again.
     if real and target != sizes.base:
         source = real[seed % len(real)]
         yield tuple(_resize(v, p.type, (i,), sizes, target) for i, (v, p) in enumerate(zip(source, region.params)))
-    for ints in (8, 2, 1):
+    for ints in (Ints(8), Ints(8, rising=True), Ints(2), Ints(2, rising=True), Ints(1)):
 
-        def make(t: Type, path: tuple[int, ...], ints: int = ints) -> Any:
+        def make(t: Type, path: tuple[int, ...], ints: Ints = ints) -> Any:
             return _random(t, path, sizes, target, ints, generator)
 
         yield tuple(make(p.type, (i,)) for i, p in enumerate(region.params))
@@ -278,7 +290,7 @@ def _resize(value: Any, t: Type, path: tuple[int, ...], sizes: Sizes, target: tu
 
 
 def _random(
-    t: Type, path: tuple[int, ...], sizes: Sizes, target: tuple[int, ...], ints: int, generator: torch.Generator
+    t: Type, path: tuple[int, ...], sizes: Sizes, target: tuple[int, ...], ints: Ints, generator: torch.Generator
 ) -> Any:
     def sub(elem: Type, i: int) -> Any:
         return _random(elem, (*path, i), sizes, target, ints, generator)
@@ -294,17 +306,21 @@ def _random(
         case ScalarType("bool"):
             return bool(torch.randint(0, 2, (), generator=generator))
         case ScalarType("int"):
-            return int(torch.randint(0, ints, (), generator=generator))
+            return int(torch.randint(0, ints.below, (), generator=generator))
         case ScalarType("float"):
             return float(torch.rand((), generator=generator))
         case _:
             return None
 
 
-def _random_tensor(dtype: torch.dtype, shape: Sequence[int], ints: int, generator: torch.Generator) -> torch.Tensor:
+def _random_tensor(dtype: torch.dtype, shape: Sequence[int], ints: Ints, generator: torch.Generator) -> torch.Tensor:
     if dtype is torch.bool:
         return torch.rand(shape, generator=generator) < 0.5
     if dtype.is_floating_point or dtype.is_complex:
         kind = torch.complex64 if dtype.is_complex else torch.float32
         return torch.randn(shape, dtype=kind, generator=generator).to(dtype)
-    return torch.randint(0, ints, shape, generator=generator).to(dtype)
+    values = torch.randint(0, ints.below, shape, generator=generator)
+    if ints.rising and shape:
+        values = values.sort(-1).values
+        values = values - values[..., :1]
+    return values.to(dtype)

@@ -16,7 +16,10 @@ void arena_free(void* memory) noexcept;
 
 // Takes so many bytes from the C library ahead, in one piece; false where it does not have them.
 bool arena_reserve(std::size_t bytes) noexcept;
-// What was taken from the C library so far.
+// The same for blocks of up to 1024 bytes, which lie apart.
+bool arena_reserve_small(std::size_t bytes) noexcept;
+// What was taken from the C library so far, and how much of it is for blocks of up to 1024 bytes.
 std::size_t arena_bytes() noexcept;
+std::size_t arena_small_bytes() noexcept;
 
 }  // namespace torch2cpp::slim
