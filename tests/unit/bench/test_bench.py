@@ -183,12 +183,12 @@ def test_the_json_line_has_what_is_promised() -> None:
 
 def test_start_and_memory_stand_in_the_table_and_in_the_line() -> None:
     times = {"eager": [100.0], "torchscript": [80.0], "torch2cpp": [50.0]}
-    start = {"eager": Startup(2000.0, 300.0), "torch2cpp": Startup(150.25, 110.0)}
+    start = {"eager": Startup(2000.0, 300.0, 800.0), "torch2cpp": Startup(150.25, 110.0, 2.5)}
     result = BenchResult("m", 1, "aten", ("0",), times, startup=start, startup_reasons={"torchscript": "no file"})
     line = json.loads(result.as_json())
     assert line["startup"] == {
-        "eager": {"milliseconds": 2000.0, "megabytes": 300.0},
-        "torch2cpp": {"milliseconds": 150.2, "megabytes": 110.0},
+        "eager": {"milliseconds": 2000.0, "megabytes": 300.0, "megabytes_on_disk": 800.0},
+        "torch2cpp": {"milliseconds": 150.2, "megabytes": 110.0, "megabytes_on_disk": 2.5},
         "torchscript": None,
     }
     assert "torchscript, start: no file" in result.notes()
@@ -197,6 +197,7 @@ def test_start_and_memory_stand_in_the_table_and_in_the_line() -> None:
     rows = {text.split("│")[1].strip(): text for text in console.export_text().splitlines() if "│" in text}
     assert [c.strip() for c in rows["start to first answer, ms"].split("│")[2:-1]] == ["2,000", "", "150"]
     assert [c.strip() for c in rows["peak memory, MB"].split("│")[2:-1]] == ["300", "", "110"]
+    assert [c.strip() for c in rows["program on disk, MB"].split("│")[2:-1]] == ["800.0", "", "2.5"]
 
 
 def test_compiling_never_pays_for_what_is_slower() -> None:
