@@ -6,8 +6,6 @@
 namespace torch2cpp::detail {
 namespace {
 
-__extension__ using uint128 = unsigned __int128;
-
 uint64_t magnitude(int64_t x) { return x < 0 ? 0 - static_cast<uint64_t>(x) : static_cast<uint64_t>(x); }
 
 bool is_odd_integer(double x) { return std::fmod(std::fabs(x), 2.0) == 1.0; }
@@ -23,22 +21,31 @@ double int_truediv(int64_t a, int64_t b) {
   if (num <= kExact && den <= kExact) {
     return static_cast<double>(a) / static_cast<double>(b);
   }
-  // Scale the numerator so that the integer quotient has at least 55 bits; the sticky last bit keeps a rest visible,
-  // so the one rounding to double is the right one.
-  const int shift = 63 + std::countl_zero(num);
-  const uint128 scaled = static_cast<uint128>(num) << shift;
-  auto quotient = scaled / den;
-  int exponent = -shift;
-  while (quotient >> 62 != 0) {
-    quotient = (quotient >> 1) | (quotient & 1);
-    ++exponent;
+  const bool negative = (a < 0) != (b < 0);
+  if (num == 0) {
+    return negative ? -0.0 : 0.0;
   }
-  uint64_t bits = static_cast<uint64_t>(quotient);
-  if (scaled % den != 0) {
-    bits |= 1;
+  // Both with their highest bit set, so that the quotient lies between 1/2 and 2. It is divided out to 62 bits behind
+  // the point; the sticky last bit keeps a rest visible, so the one rounding to double is the right one. Step by step:
+  // not every machine has integers of 128 bits.
+  const int up = std::countl_zero(num), under = std::countl_zero(den);
+  const uint64_t divisor = den << under;
+  uint64_t rest = num << up, quotient = 0;
+  bool carried = false;
+  for (int bit = 0; bit < 63; ++bit) {
+    quotient <<= 1;
+    if (carried || rest >= divisor) {
+      rest -= divisor;
+      quotient |= 1;
+    }
+    carried = rest >> 63 != 0;
+    rest <<= 1;
   }
-  const double out = std::ldexp(static_cast<double>(bits), exponent);
-  return (a < 0) != (b < 0) ? -out : out;
+  if (carried || rest != 0) {
+    quotient |= 1;
+  }
+  const double out = std::ldexp(static_cast<double>(quotient), under - up - 62);
+  return negative ? -out : out;
 }
 
 double float_floordiv(double a, double b) {
@@ -111,7 +118,25 @@ double float_pow(double base, double exponent) {
 namespace torch2cpp {
 namespace {
 
-__extension__ using int128 = __int128;
+// Numbers modulo another one of at most 2^63, for machines without integers of 128 bits.
+struct Modular {
+  uint64_t size;
+
+  uint64_t reduced(int64_t x) const {
+    const uint64_t rest = detail::magnitude(x) % size;
+    return x < 0 && rest != 0 ? size - rest : rest;
+  }
+  uint64_t sum(uint64_t x, uint64_t y) const { return (x + y) % size; }
+  uint64_t difference(uint64_t x, uint64_t y) const { return x >= y ? x - y : size - (y - x); }
+  uint64_t product(uint64_t x, uint64_t y) const {
+    uint64_t out = 0;
+    for (; y != 0; y >>= 1) {
+      out = (y & 1) != 0 ? sum(out, x) : out;
+      x = sum(x, x);
+    }
+    return out;
+  }
+};
 
 }  // namespace
 
@@ -120,31 +145,27 @@ int64_t pow_mod(int64_t base, int64_t exponent, int64_t modulus) {
     raise_value_error("pow() 3rd argument cannot be 0");
   }
   // Between 0 and the modulus' size; Python's result then takes the modulus' sign.
-  using Wide = int128;
-  const Wide size = modulus < 0 ? -static_cast<Wide>(modulus) : static_cast<Wide>(modulus);
-  const auto reduced = [size](Wide x) { return ((x % size) + size) % size; };
-  Wide factor = reduced(base);
+  const Modular in{detail::magnitude(modulus)};
+  uint64_t factor = in.reduced(base);
   if (exponent < 0) {
     // Euclid's algorithm for the inverse.
-    Wide rest = size, next = factor, inverse = 0, following = 1;
+    uint64_t rest = in.size, next = factor, inverse = 0, following = in.reduced(1);
     while (next != 0) {
-      const Wide quotient = rest / next;
-      rest = std::exchange(next, rest - quotient * next);
-      inverse = std::exchange(following, inverse - quotient * following);
+      const uint64_t quotient = rest / next;
+      rest = std::exchange(next, rest % next);
+      inverse = std::exchange(following, in.difference(inverse, in.product(following, quotient)));
     }
     if (rest != 1) {
       raise_value_error("base is not invertible for the given modulus");
     }
-    factor = reduced(inverse);
+    factor = inverse;
   }
-  // Without overflow for the smallest int.
-  uint64_t left = exponent < 0 ? -static_cast<uint64_t>(exponent) : static_cast<uint64_t>(exponent);
-  Wide out = reduced(1);
-  for (; left != 0; left >>= 1) {
-    out = (left & 1) != 0 ? out * factor % size : out;
-    factor = factor * factor % size;
+  uint64_t out = in.reduced(1);
+  for (uint64_t left = detail::magnitude(exponent); left != 0; left >>= 1) {
+    out = (left & 1) != 0 ? in.product(out, factor) : out;
+    factor = in.product(factor, factor);
   }
-  return static_cast<int64_t>(modulus < 0 && out != 0 ? out - size : out);
+  return static_cast<int64_t>(modulus < 0 && out != 0 ? out - in.size : out);
 }
 
 }  // namespace torch2cpp

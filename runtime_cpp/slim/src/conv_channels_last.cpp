@@ -74,15 +74,16 @@ void patches(const Plan& plan, const T* image, int64_t first, int64_t count, T* 
 template <class T>
 void dense(const Plan& plan, const T* input, const T* weight, const T* bias, T* out) {
   const int64_t depth = plan.in_channels * plan.taps(), area = plan.out_area();
-  std::vector<T> scratch(is_plain(plan) ? 0 : static_cast<std::size_t>(depth * std::min(area, kPixels)));
+  const int64_t room[] = {is_plain(plan) ? 0 : depth * std::min(area, kPixels)};
+  const Tensor scratch = empty(room, dtype_of<T>);
   for (int64_t image = 0; image < plan.batch; ++image) {
     const T* from = input + image * plan.in_area() * plan.in_channels;
     for (int64_t first = 0; first < area; first += kPixels) {
       const int64_t count = std::min(kPixels, area - first);
       const T* rows = from + first * plan.in_channels;
       if (!is_plain(plan)) {
-        patches(plan, from, first, count, scratch.data());
-        rows = scratch.data();
+        patches(plan, from, first, count, data<T>(scratch));
+        rows = data<T>(scratch);
       }
       T* to = out + (image * area + first) * plan.out_channels;
       for (int64_t i = 0; i < count && bias != nullptr; ++i) {

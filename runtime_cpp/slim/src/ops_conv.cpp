@@ -79,29 +79,27 @@ void each_tap(const Plan& plan, Visit visit) {
   }
 }
 
-// For each tap of the kernel a row of the input's elements that it meets, zero outside.
+// For each tap of the kernel a row of the input's elements that it meets in some lines of the output, zero outside.
 template <class T>
-void columns(const Plan& plan, const T* image, T* to) {
+void columns(const Plan& plan, const T* image, int64_t first_line, int64_t lines, T* to) {
   const int64_t step = plan.window.stride[2], width = plan.out[2];
   for (int64_t channel = 0; channel < plan.in_group(); ++channel) {
     each_tap(plan, [&](const Tap& tap, int64_t) {
-      for (int64_t z = 0; z < plan.out[0]; ++z) {
-        for (int64_t y = 0; y < plan.out[1]; ++y, to += width) {
-          const T* line = tap.line(plan, image + channel * plan.in_area(), z, y);
-          if (line == nullptr) {
-            std::fill_n(to, width, T{});
-            continue;
-          }
-          std::fill_n(to, tap.first, T{});
-          if (step == 1) {
-            std::copy(line + tap.first + tap.shift, line + tap.last + tap.shift, to + tap.first);
-          } else {
-            for (int64_t x = tap.first; x < tap.last; ++x) {
-              to[x] = line[x * step + tap.shift];
-            }
-          }
-          std::fill(to + tap.last, to + width, T{});
+      for (int64_t i = first_line; i < first_line + lines; ++i, to += width) {
+        const T* line = tap.line(plan, image + channel * plan.in_area(), i / plan.out[1], i % plan.out[1]);
+        if (line == nullptr) {
+          std::fill_n(to, width, T{});
+          continue;
         }
+        std::fill_n(to, tap.first, T{});
+        if (step == 1) {
+          std::copy(line + tap.first + tap.shift, line + tap.last + tap.shift, to + tap.first);
+        } else {
+          for (int64_t x = tap.first; x < tap.last; ++x) {
+            to[x] = line[x * step + tap.shift];
+          }
+        }
+        std::fill(to + tap.last, to + width, T{});
       }
     });
   }
@@ -140,33 +138,42 @@ bool is_pointwise(const Plan& plan) {
   return plan.taps() == 1 && w.stride == Three{1, 1, 1} && w.padding == Three{0, 0, 0};
 }
 
+// Outputs that are computed at a time, so that what they are made of stays in the caches.
+constexpr int64_t kAtOnce = 512;
+
 template <class T>
 void convolve(const Plan& plan, const T* input, const T* weight, const T* bias, T* out) {
-  const int64_t depth = plan.in_group() * plan.taps(), area = plan.out_area();
-  std::vector<T> scratch(plan.in_group() == 1 || is_pointwise(plan) ? 0 : static_cast<std::size_t>(depth * area));
+  const int64_t depth = plan.in_group() * plan.taps(), area = plan.out_area(), width = plan.out[2];
+  const int64_t lines = area / width, most = std::clamp<int64_t>(kAtOnce / width, 1, lines);
+  const bool each_alone = plan.in_group() == 1 && plan.groups > 1;
+  const int64_t room[] = {each_alone || is_pointwise(plan) ? 0 : depth * most * width};
+  const Tensor scratch = slim::empty(room, dtype_of<T>);
   for (int64_t image = 0; image < plan.batch; ++image) {
     for (int64_t group = 0; group < plan.groups; ++group) {
       const T* from = input + (image * plan.in_channels + group * plan.in_group()) * plan.in_area();
       const T* kernel = weight + group * plan.out_group() * depth;
       T* to = out + (image * plan.out_channels + group * plan.out_group()) * area;
       const T* add = bias == nullptr ? nullptr : bias + group * plan.out_group();
-      if (plan.in_group() == 1 && plan.groups > 1) {
+      if (each_alone) {
         for (int64_t i = 0; i < plan.out_group(); ++i) {
           depthwise(plan, from, kernel + i * depth, add == nullptr ? T{} : add[i], to + i * area);
         }
         continue;
       }
-      const T* taps = from;
-      if (!is_pointwise(plan)) {
-        scratch.resize(static_cast<std::size_t>(depth * area));
-        columns(plan, from, scratch.data());
-        taps = scratch.data();
-      }
       for (int64_t i = 0; i < plan.out_group() && add != nullptr; ++i) {
         std::fill_n(to + i * area, area, add[i]);
       }
-      gemm<T>(plan.out_group(), area, depth, T{1}, {kernel, depth, 1}, {taps, area, 1}, add == nullptr ? T{} : T{1},
-              {to, area, 1});
+      const T beta = add == nullptr ? T{} : T{1};
+      if (is_pointwise(plan)) {
+        gemm<T>(plan.out_group(), area, depth, T{1}, {kernel, depth, 1}, {from, area, 1}, beta, {to, area, 1});
+        continue;
+      }
+      for (int64_t line = 0; line < lines; line += most) {
+        const int64_t count = std::min(most, lines - line) * width;
+        columns(plan, from, line, count / width, data<T>(scratch));
+        gemm<T>(plan.out_group(), count, depth, T{1}, {kernel, depth, 1}, {data<T>(scratch), count, 1}, beta,
+                {to + line * width, area, 1});
+      }
     }
   }
 }

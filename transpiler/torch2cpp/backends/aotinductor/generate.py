@@ -50,6 +50,10 @@ def inductor_options(safety: Safety, threads: int, target: Target) -> dict[str, 
     }
     if safety == "safe":
         options |= {"inplace_buffers": False, "allow_buffer_reuse": False}
+    if not target.libtorch:
+        # Weights stay as they are: it is oneDNN that gains from channels that lie last, and weights would be turned
+        # around in every call.
+        options["layout_optimization"] = False
     if not target.native:
         options |= FOR_OTHERS
     return options
