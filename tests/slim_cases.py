@@ -208,6 +208,7 @@ def shapes() -> Iterator[Case]:
         yield aten.index_put.default, (x, [torch.tensor([1, 1])], torch.ones(2, 6), True), {}
         yield aten.index_select.default, (x, 1, i), {}
         yield aten.index_add.default, (x, 0, i, torch.ones(3, 6)), {"alpha": 2}
+        yield aten.index_add.default, (x[:0], 0, i, torch.ones(3, 6)), {}
         yield aten.gather.default, (x, 1, torch.tensor([[0, 5], [1, 2]])), {}
         yield aten.scatter.src, (x, 1, torch.tensor([[0, 5], [1, 2]]), x * 2), {}
         yield aten.scatter.value, (x, 0, torch.tensor([[0, 3]]), 9), {}

@@ -69,6 +69,15 @@ class Scratch {
   int64_t count_ = 0;
 };
 
+// A thread's own, by what the numbers are for.
+struct Scratches {
+  Scratch lines, left, right, few;
+};
+Scratches& scratches() {
+  thread_local Scratches own;
+  return own;
+}
+
 // Rows of the tallest kernel; depth of a panel, rows of a that stay in the second cache, columns of b in the third.
 constexpr int64_t kMostHeight = 12, kDepth = 256, kMostRows = 144, kMostColumns = 2048;
 
@@ -111,8 +120,7 @@ void scale(int64_t m, int64_t n, float beta, Matrix<float> c) {
 // Few rows of a: nothing is used often enough to be worth packing.
 void narrow_product(int64_t m, int64_t n, int64_t k, float alpha, Matrix<const float> a, Matrix<const float> b,
                     Matrix<float> c, const Kernels& use) {
-  thread_local Scratch scratch;
-  float* row = scratch.get(k + n);
+  float* row = scratches().lines.get(k + n);
   float* sums = row + k;
   for (int64_t i = 0; i < m; ++i) {
     const float* x = a.data + i * a.row;
@@ -161,10 +169,9 @@ void add_tile(const float* tile, int64_t width, int64_t rows, int64_t columns, f
 
 void blocked_product(int64_t m, int64_t n, int64_t k, float alpha, Matrix<const float> a, Matrix<const float> b,
                      Matrix<float> c, const Kernels& use) {
-  thread_local Scratch left_scratch, right_scratch;
   const int64_t width = use.columns, height = use.rows;
-  float* right = right_scratch.get((std::min(n, kMostColumns) + width) * std::min(k, kDepth));
-  float* left = left_scratch.get((std::min(m, kMostRows) + height) * std::min(k, kDepth) + height * width + 16);
+  float* right = scratches().right.get((std::min(n, kMostColumns) + width) * std::min(k, kDepth));
+  float* left = scratches().left.get((std::min(m, kMostRows) + height) * std::min(k, kDepth) + height * width + 16);
   float* tile = left + ((std::min(m, kMostRows) + height) * std::min(k, kDepth) + 15) / 16 * 16;
   for (int64_t j0 = 0; j0 < n; j0 += kMostColumns) {
     const int64_t columns = std::min(kMostColumns, n - j0);
@@ -195,10 +202,9 @@ void blocked_product(int64_t m, int64_t n, int64_t k, float alpha, Matrix<const 
 // Few columns: the values of a are not used often enough to be worth packing, those of b are.
 void few_columns_product(int64_t m, int64_t n, int64_t k, float alpha, Matrix<const float> a, Matrix<const float> b,
                          Matrix<float> c, const Kernels& use) {
-  thread_local Scratch scratch;
   const bool narrow = n <= use.narrow;
   const int64_t width = narrow ? use.narrow : use.columns, height = use.rows, panels = (n + width - 1) / width;
-  float* right = scratch.get(panels * width * std::min(k, kDepth) + height * width);
+  float* right = scratches().few.get(panels * width * std::min(k, kDepth) + height * width);
   float* tile = right + panels * width * std::min(k, kDepth);
   const float* rows[kMostHeight];
   for (int64_t k0 = 0; k0 < k; k0 += kDepth) {
@@ -245,6 +251,8 @@ void product(int64_t m, int64_t n, int64_t k, float alpha, Matrix<const float> a
 }
 
 }  // namespace
+
+void prepare_thread() { static_cast<void>(scratches()); }
 
 template <>
 void gemm<float>(int64_t m, int64_t n, int64_t k, float alpha, Matrix<const float> a, Matrix<const float> b, float beta,

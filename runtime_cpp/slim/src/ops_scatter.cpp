@@ -227,6 +227,10 @@ Tensor index_fill_in_place_int_Scalar(const Tensor& self, int64_t dim, const Ten
 Tensor index_add_in_place(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source, Number alpha) {
   const int64_t at = wrap(dim, impl(self).rank());
   const Tensor where = longs(index, "index_add_");
+  if (impl(self).rank() > 1 && impl(self).numel() == 0) {
+    // Eager does not look at the index then.
+    return self;
+  }
   for (int64_t i = 0; i < impl(where).numel(); ++i) {
     const int64_t row = slim::data<int64_t>(where)[i];
     if (row < 0 || row >= torch2cpp::size(self, at)) {

@@ -3,6 +3,7 @@
 
 #include <torch2cpp/errors.h>
 #include <torch2cpp/slim/arena.h>
+#include <torch2cpp/slim/kernels.h>
 #include <torch2cpp/slim/reserved.h>
 
 namespace torch2cpp::slim {
@@ -45,11 +46,13 @@ Reserved::Reserved(std::size_t large, std::size_t small) : large_(large), small_
     wanted_large.now -= large;
     raise_error("MemoryError", "no memory left for the " + std::to_string(small) + " bytes that calls may need");
   }
-  arena_free(arena_allocate(1));
 #ifdef _OPENMP
 #pragma omp parallel
-  arena_free(arena_allocate(1));
 #endif
+  {
+    arena_free(arena_allocate(1));
+    prepare_thread();
+  }
 }
 
 Reserved::~Reserved() {

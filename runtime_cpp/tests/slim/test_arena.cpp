@@ -8,9 +8,13 @@
 
 #include <torch2cpp/errors.h>
 #include <torch2cpp/slim/arena.h>
+#include <torch2cpp/slim/kernels.h>
 #include <torch2cpp/slim/reserved.h>
 
 namespace slim = torch2cpp::slim;
+
+// Products are not part of this test.
+void torch2cpp::slim::prepare_thread() {}
 
 namespace {
 

@@ -27,4 +27,7 @@ struct Kernels {
 
 const Kernels& kernels();
 
+// Makes what products keep for the calling thread, so that its first product need not.
+void prepare_thread();
+
 }  // namespace torch2cpp::slim
