@@ -1,4 +1,5 @@
 // Matrix products of all ranks.
+#include <algorithm>
 #include <vector>
 
 #include <torch2cpp/slim/elementwise.h>
@@ -132,7 +133,29 @@ Tensor linear(const Tensor& input, const Tensor& weight, const OptionalTensor& b
   return view(out, sizes);
 }
 
+namespace {
+
+// As |x|^2 - 2xy + |y|^2, which rounds otherwise than the sum of squared differences, by a product.
+Tensor distances_by_product(const Tensor& x1, const Tensor& x2) {
+  const int64_t last[] = {-1};
+  const auto norms = [&](const Tensor& x) {
+    return sum_dim_IntList(square(x), Ints(std::span<const int64_t>(last)), true, std::nullopt);
+  };
+  const Tensor a = norms(x1), b = norms(x2);
+  const Tensor left = cat({mul_Scalar(x1, -2.0), a, ones_like(a, std::nullopt)}, -1);
+  const Tensor right = cat({x2, ones_like(b, std::nullopt), b}, -1);
+  return sqrt(clamp_min(matmul(left, torch2cpp::transpose(right, -2, -1)), 0.0));
+}
+
+}  // namespace
+
 Tensor cdist(const Tensor& x1, const Tensor& x2, double p) {
+  // From so many points on, eager takes the product.
+  constexpr int64_t kMany = 25;
+  const int64_t most = std::max(torch2cpp::size(x1, -2), torch2cpp::size(x2, -2));
+  if (p == 2.0 && most > kMany && torch2cpp::size(x1, -1) > 0) {
+    return distances_by_product(x1, x2);
+  }
   const Tensor off = sub_Tensor(torch2cpp::unsqueeze(x1, -2), torch2cpp::unsqueeze(x2, -3), 1);
   const int64_t last[] = {-1};
   return linalg_vector_norm(off, p, Ints(std::span<const int64_t>(last)), false, std::nullopt);
