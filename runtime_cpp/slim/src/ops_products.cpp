@@ -5,6 +5,7 @@
 #include <torch2cpp/slim/elementwise.h>
 #include <torch2cpp/slim/gemm.h>
 #include <torch2cpp/slim/operators.h>
+#include <torch2cpp/slim/rows.h>
 #include <torch2cpp/tensor_ops.h>
 
 namespace torch2cpp::slim::op {
@@ -135,13 +136,24 @@ Tensor linear(const Tensor& input, const Tensor& weight, const OptionalTensor& b
 
 namespace {
 
-// As |x|^2 - 2xy + |y|^2, which rounds otherwise than the sum of squared differences, by a product.
-Tensor distances_by_product(const Tensor& x1, const Tensor& x2) {
+// Sums of squares along the last dimension, in eager's order: it shows in differences of such sums.
+Tensor squared_norms(const Tensor& x) {
   const int64_t last[] = {-1};
-  const auto norms = [&](const Tensor& x) {
-    return sum_dim_IntList(square(x), Ints(std::span<const int64_t>(last)), true, std::nullopt);
-  };
-  const Tensor a = norms(x1), b = norms(x2);
+  const ScalarType dtype = impl(x).dtype;
+  return reduce<void>(x, last, true, dtype, dtype, []<class T>(const T* row, int64_t length) {
+    T sums[4] = {};
+    const int64_t whole = length / 4 * 4;
+    for (int64_t i = 0; i < length; ++i) {
+      const T square = row[i] * row[i];
+      sums[i < whole ? i % 4 : 0] += square;
+    }
+    return sums[0] + sums[1] + sums[2] + sums[3];
+  });
+}
+
+// As |x|^2 - 2xy + |y|^2, by a product: where points are close, that rounds otherwise than squared differences.
+Tensor distances_by_product(const Tensor& x1, const Tensor& x2) {
+  const Tensor a = squared_norms(x1), b = squared_norms(x2);
   const Tensor left = cat({mul_Scalar(x1, -2.0), a, ones_like(a, std::nullopt)}, -1);
   const Tensor right = cat({x2, ones_like(b, std::nullopt), b}, -1);
   return sqrt(clamp_min(matmul(left, torch2cpp::transpose(right, -2, -1)), 0.0));
@@ -152,8 +164,8 @@ Tensor distances_by_product(const Tensor& x1, const Tensor& x2) {
 Tensor cdist(const Tensor& x1, const Tensor& x2, double p) {
   // From so many points on, eager takes the product.
   constexpr int64_t kMany = 25;
-  const int64_t most = std::max(torch2cpp::size(x1, -2), torch2cpp::size(x2, -2));
-  if (p == 2.0 && most > kMany && torch2cpp::size(x1, -1) > 0) {
+  const int64_t points = std::max(torch2cpp::size(x1, -2), torch2cpp::size(x2, -2));
+  if (p == 2.0 && points > kMany && torch2cpp::size(x1, -1) > 0) {
     return distances_by_product(x1, x2);
   }
   const Tensor off = sub_Tensor(torch2cpp::unsqueeze(x1, -2), torch2cpp::unsqueeze(x2, -3), 1);

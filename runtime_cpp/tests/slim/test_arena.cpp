@@ -143,10 +143,14 @@ void test_reserve_small() {
 void test_reserved() {
   const std::size_t megabyte = std::size_t{1} << 20U;
   const std::size_t before = slim::arena_bytes();
-  { const slim::Reserved first(4 * megabyte, megabyte); }
+  {
+    const slim::Reserved first(4 * megabyte, megabyte);
+  }
   const std::size_t after = slim::arena_bytes();
   check(after >= before + 5 * megabyte, "an instance has its memory");
-  { const slim::Reserved second(4 * megabyte, megabyte); }
+  {
+    const slim::Reserved second(4 * megabyte, megabyte);
+  }
   check(slim::arena_bytes() == after, "the next one has that of the one before");
   const slim::Reserved third(3 * megabyte, 0), fourth(3 * megabyte, 0);
   check(slim::arena_bytes() >= after + 2 * megabyte && slim::arena_bytes() < after + 3 * megabyte,
