@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import collections
-import functools
 import inspect
 import types
 from collections import Counter, OrderedDict, defaultdict, deque
@@ -11,7 +10,7 @@ from typing import Any
 
 import torch
 
-from torch2cpp.binding import cached_properties, field_loads, model_state, named_tuples, operators
+from torch2cpp.binding import cached_properties, field_loads, model_state, named_tuples, operators, random_numbers
 from torch2cpp.binding.calls import call, find_method
 from torch2cpp.binding.choices import distribute, distributes, option_value
 from torch2cpp.binding.context import Context
@@ -155,6 +154,9 @@ def _scalar_attribute(cx: Context, o: Host, name: str) -> AbsVal:
 
 
 def _static_attribute(cx: Context, obj: AbsVal, value: Any, name: str) -> AbsVal:
+    if isinstance(value, torch.Generator):
+        obj = random_numbers.stand_in(cx, value)
+        value = obj.value
     if isinstance(value, str):
         from torch2cpp.binding.strings import string_method
 
@@ -200,9 +202,6 @@ def _class_member(cx: Context, obj: AbsVal, cls: type, name: str) -> AbsVal:
             raise Missing(f"'{cls.__name__}' object has no attribute '{name}'")
         case property():
             return call(cx, Static(member.fget), [obj], {})
-        case functools.cached_property():
-            cx.refuse("T2C180", f"{cls.__name__}.{name} is a cached property of an object that is kept at run time",
-                      "compute it in __init__, or use a plain property")  # fmt: skip
         case staticmethod():
             return Static(member.__func__)
         case classmethod():
@@ -222,7 +221,7 @@ def _instance_attribute(cx: Context, obj: AbsVal, o: InstanceObj, name: str) -> 
     have = None if isinstance(have, Unbound) else have
     cached = cached_properties.cached_property(o.cls, name)
     if cached is not None:
-        return cached_properties.read(cx, obj, cached, have, set_attribute)
+        return cached_properties.read(cx, obj, cached, have, _store_cached)
     if have is not None:
         return have
     return _class_member(cx, obj, o.cls, name)
@@ -236,15 +235,38 @@ def _struct_attribute(cx: Context, obj: AbsVal, o: Rt, name: str) -> AbsVal:
         from torch2cpp.binding.struct_dicts import method as dict_method
 
         return _or_missing(dict_method(cx, o, name), "dict", name)
-    if name in fields:
-        before = field_loads.known(cx, o, name)
-        if before is not None:
-            return before
-        value = cx.host("struct.get", o.operand, name, type_=fields[name], label=name)
-        out = from_operand(cx, value, fields[name], cx.facts.examples.get((cls, name)))
-        field_loads.note_read(cx, o, name, out)
-        return out
-    return _class_member(cx, obj, cls, name)
+    cached = cached_properties.cached_property(cls, name)
+    if cached is not None:
+        have = _read_field(cx, o, cls, name) if name in fields else None
+        return cached_properties.read(cx, obj, cached, have, _store_cached)
+    return _read_field(cx, o, cls, name) if name in fields else _class_member(cx, obj, cls, name)
+
+
+def _read_field(cx: Context, o: Rt, cls: type, name: str) -> AbsVal:
+    before = field_loads.known(cx, o, name)
+    if before is not None:
+        return before
+    t = cx.facts.structs[cls][name]
+    value = cx.host("struct.get", o.operand, name, type_=t, label=name)
+    out = from_operand(cx, value, t, cx.facts.examples.get((cls, name)))
+    field_loads.note_read(cx, o, name, out)
+    return out
+
+
+def _store_cached(cx: Context, obj: AbsVal, name: str, value: AbsVal) -> None:
+    """Keeps the value of a cached property, which frozen classes allow too."""
+    from torch2cpp.binding.objects import widen_cached
+
+    o = resolve(cx, obj)
+    match o:
+        case InstanceObj():
+            cx.write(obj.id, InstanceObj(o.cls, {**o.fields, name: value}, o.site))
+        case Rt() if isinstance(o.type, StructType):
+            t = widen_cached(cx, cx.struct_key(o.type.name), name, value)
+            cx.effect("struct.set", o.operand, name, to_operand(cx, value, t))
+            field_loads.note_write(cx, o, name, value)
+        case _:
+            set_attribute(cx, obj, name, value)
 
 
 def _tuple_attribute(cx: Context, obj: AbsVal, o: Tup, name: str) -> AbsVal:
@@ -347,8 +369,6 @@ def set_attribute(cx: Context, obj: AbsVal, name: str, value: AbsVal) -> None:
 
 
 def _set_struct(cx: Context, obj: AbsVal, o: Rt, name: str, value: AbsVal) -> None:
-    from torch2cpp.binding.objects import widen_field
-
     assert isinstance(o.type, StructType)
     cls = cx.struct_key(o.type.name)
     setter = inspect.getattr_static(cls, name, None)
@@ -357,7 +377,15 @@ def _set_struct(cx: Context, obj: AbsVal, o: Rt, name: str, value: AbsVal) -> No
         return
     if isinstance(cls, type):
         refuse_frozen(cx, cls, name, "assign to")
-    t = widen_field(cx, cls, name, value)
+    put_field(cx, o, name, value)
+
+
+def put_field(cx: Context, o: Rt, name: str, value: AbsVal) -> None:
+    """Writes a field of a run-time object, of a frozen class too: its `__init__` does."""
+    from torch2cpp.binding.objects import widen_field
+
+    assert isinstance(o.type, StructType)
+    t = widen_field(cx, cx.struct_key(o.type.name), name, value)
     cx.effect("struct.set", o.operand, name, to_operand(cx, value, t))
     field_loads.note_write(cx, o, name, value)
 

@@ -68,6 +68,8 @@ class Facts:
     kept: dict[Any, Type] = field(default_factory=dict)
     #: A library's class -> the class that stands for it.
     library_classes: dict[type, Any] = field(default_factory=dict)
+    #: id of a `torch.Generator` of the model -> the object that stands for it.
+    generators: dict[int, Any] = field(default_factory=dict)
     #: User classes of exceptions -> types of their fields, where they are raised.
     raised: dict[type, dict[str, Type]] = field(default_factory=dict)
     #: Classes of handlers that read more of an exception than its message.

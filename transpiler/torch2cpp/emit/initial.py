@@ -9,6 +9,7 @@ import torch
 from torch2cpp.emit import literals
 from torch2cpp.emit.cpp_types import CppTypes, spell
 from torch2cpp.hostir.ops import Cell
+from torch2cpp.hostir.pyvalues import field_of
 from torch2cpp.hostir.types import (
     DictType,
     ListType,
@@ -85,7 +86,7 @@ def initial_value(value: Any, t: Type, name: str, types: CppTypes) -> str:
 
 
 def _member(value: Any, key: str) -> Any:
-    return value[key] if isinstance(value, dict) else getattr(value, key)
+    return value[key] if isinstance(value, dict) else field_of(value, key)
 
 
 def _union(value: Any, t: UnionType, name: str, types: CppTypes) -> str:

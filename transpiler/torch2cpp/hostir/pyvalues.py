@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import functools
+import inspect
 from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any, final
@@ -188,7 +190,7 @@ def _fields_of(value: Any, names: Sequence[str], type_: Type, where: str) -> Map
     elif hasattr(value, "_asdict"):
         found = value._asdict()
     elif dataclasses.is_dataclass(value) or hasattr(value, "__dict__"):
-        found = {name: getattr(value, name) for name in names if hasattr(value, name)}
+        found = {name: field_of(value, name) for name in names if _is_cached(value, name) or hasattr(value, name)}
     else:
         raise _unexpected(where, type_, value)
     if missing := [name for name in names if name not in found]:
@@ -197,6 +199,15 @@ def _fields_of(value: Any, names: Sequence[str], type_: Type, where: str) -> Map
         more = [repr(key) for key in value if key not in names]
         raise TypeError(f"{where}: {', '.join(more)} in a dict for {type_}")
     return found
+
+
+def field_of(value: Any, name: str) -> Any:
+    """A field of an object; None for a cached property that was not read yet."""
+    return vars(value).get(name) if _is_cached(value, name) else getattr(value, name)
+
+
+def _is_cached(value: Any, name: str) -> bool:
+    return isinstance(inspect.getattr_static(type(value), name, None), functools.cached_property)
 
 
 def to_python(value: Any, type_: Type, structs: Structs, memo: dict[int, Any] | None = None) -> Any:
