@@ -17,6 +17,7 @@ from torch2cpp.binding.context import Context
 from torch2cpp.binding.convert import describe, from_operand, resolve, to_operand
 from torch2cpp.binding.dataclass_methods import refuse_frozen
 from torch2cpp.binding.exception_objects import base_init
+from torch2cpp.binding.kept_objects import is_kept
 from torch2cpp.binding.literal_sets import LiteralSet
 from torch2cpp.binding.optional import held_or_raise
 from torch2cpp.binding.traced.objects import library_class
@@ -55,6 +56,16 @@ def get_attribute(cx: Context, obj: AbsVal, name: str) -> AbsVal:
 
 def find_attribute(cx: Context, obj: AbsVal, name: str) -> AbsVal:
     """`obj.name`. Raises Missing if there is none."""
+    try:
+        return _find_attribute(cx, obj, name)
+    except Missing:
+        own = None if name.startswith("__") else find_method(cx, obj, "__getattr__")
+        if not isinstance(own, Bound) or own.callee.value.__module__.partition(".")[0] == "torch":
+            raise
+        return call(cx, own, [Static(name)], {})
+
+
+def _find_attribute(cx: Context, obj: AbsVal, name: str) -> AbsVal:
     if isinstance(obj, Choice):
         return _choice_attribute(cx, obj, name)
     o = resolve(cx, obj)
@@ -185,10 +196,16 @@ def _static_attribute(cx: Context, obj: AbsVal, value: Any, name: str) -> AbsVal
             return call(cx, Static(member.fget), [obj], {})
         if isinstance(member, types.FunctionType) and name not in getattr(value, "__dict__", {}):
             return Bound(Static(member), obj)
+    if is_kept(cx, value) and inspect.getattr_static(value, name, _ABSENT) is _ABSENT:
+        raise Missing(f"'{type(value).__name__}' object has no attribute '{name}'")
     try:
         return Static(getattr(value, name))
     except AttributeError as e:
         raise Missing(str(e)) from e
+
+
+#: No attribute.
+_ABSENT = object()
 
 
 def _is_user(cls: type) -> bool:
@@ -325,11 +342,19 @@ def _super_attribute(cx: Context, o: Iter, name: str) -> AbsVal:
                     return Static(member.__func__)
                 case types.FunctionType():
                     return Bound(Static(member), first)
+            if name == "__setattr__":
+                return Native(name, lambda c, a, k: _put(c, first, a))
             if name == "__init__":
                 is_exception = issubclass(cls, BaseException)
                 return base_init(first) if is_exception else Native("__init__", lambda c, a, k: Static(None))
             return Static(member)
     raise Missing(f"'super' object has no attribute '{name}'")
+
+
+def _put(cx: Context, obj: AbsVal, args: list[AbsVal]) -> AbsVal:
+    assert isinstance(args[0], Static)
+    put_attribute(cx, obj, args[0].value, args[1])
+    return Static(None)
 
 
 @distributes
@@ -342,6 +367,12 @@ def set_attribute(cx: Context, obj: AbsVal, name: str, value: AbsVal) -> None:
         from torch2cpp.binding.traced.library import set_library_attribute
 
         set_library_attribute(cx, obj, name, value)
+        return
+    if isinstance(o, Iter) and o.kind == "choice":
+        writers = [Native(name, lambda c, a, k, p=p: set_attribute(c, p, name, value)) for p in o.parts]
+        call(cx, Iter(o.kind, tuple(writers), o.extra), [], {})
+        return
+    if _set_by_own(cx, obj, name, value):
         return
     match o:
         case InstanceObj():
@@ -368,6 +399,18 @@ def set_attribute(cx: Context, obj: AbsVal, name: str, value: AbsVal) -> None:
             cx.refuse("T2C176", f"attribute {name!r} of {describe(cx, obj)} is assigned", "keep it in an object")
 
 
+def _set_by_own(cx: Context, obj: AbsVal, name: str, value: AbsVal) -> bool:
+    """Calls the `__setattr__` of a user's class, if it has one."""
+    method = find_method(cx, obj, "__setattr__")
+    function = method.callee.value if isinstance(method, Bound) and isinstance(method.callee, Static) else None
+    if not isinstance(function, types.FunctionType) or function.__module__.partition(".")[0] == "torch":
+        return False
+    if function.__code__.co_filename == "<string>":
+        return False  # that of a frozen dataclass, see refuse_frozen
+    call(cx, method, [Static(name), value], {})
+    return True
+
+
 def _set_struct(cx: Context, obj: AbsVal, o: Rt, name: str, value: AbsVal) -> None:
     assert isinstance(o.type, StructType)
     cls = cx.struct_key(o.type.name)
@@ -378,6 +421,18 @@ def _set_struct(cx: Context, obj: AbsVal, o: Rt, name: str, value: AbsVal) -> No
     if isinstance(cls, type):
         refuse_frozen(cx, cls, name, "assign to")
     put_field(cx, o, name, value)
+
+
+def put_attribute(cx: Context, obj: AbsVal, name: str, value: AbsVal) -> None:
+    """`object.__setattr__(obj, name, value)`: without what the class itself does about it."""
+    o = resolve(cx, obj)
+    match o:
+        case InstanceObj():
+            cx.write(obj.id, InstanceObj(o.cls, {**o.fields, name: value}, o.site))
+        case Rt() if isinstance(o.type, StructType):
+            put_field(cx, o, name, value)
+        case _:
+            set_attribute(cx, obj, name, value)
 
 
 def put_field(cx: Context, o: Rt, name: str, value: AbsVal) -> None:

@@ -63,10 +63,14 @@ def _zip(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
 
 @builtin(reversed, static=False)
 def _reversed(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
+    from torch2cpp.binding.calls import call_method_if_any
     from torch2cpp.binding.comprehensions import is_lazy
 
     if is_lazy(args[0]):
         cx.raise_(TypeError, f"'{args[0].kind}' object is not reversible")
+    own = call_method_if_any(cx, args[0], "__reversed__", [])
+    if own is not None:
+        return own
     return Iter("reversed", (_indexable(cx, args[0]),), born=cx.stamp())
 
 

@@ -120,13 +120,16 @@ def next_item(cx: Context, it: Iter, end: Label) -> AbsVal:
 
 @builtin(next, static=False)
 def _next(cx: Context, args: Args, kwargs: Kwargs) -> AbsVal:
-    from torch2cpp.binding.calls import call, find_method
+    from torch2cpp.binding.calls import call, call_python, find_method
     from torch2cpp.binding.comprehensions import consume
+    from torch2cpp.binding.in_python import iterators
 
     it, site = args[0], cx.site(None)
     own = find_method(cx, it, "__next__")
     if own is not None and len(args) == 1:
         return call(cx, own, [], {})
+    if own is not None:
+        return call_python(cx, iterators.next_or, args, {})  # type: ignore[arg-type]
     o = resolve(cx, it)
     if not isinstance(o, Iter) or o.kind in ("list", "dict_view"):
         cx.refuse("T2C206", f"next() of {describe(cx, it)}", "use next(iter(xs)) or an index")

@@ -20,6 +20,7 @@ from torch2cpp.binding.for_loops import loop
 from torch2cpp.binding.generators import GeneratorCall, in_frames, run_generator, take
 from torch2cpp.binding.item_writes import set_item
 from torch2cpp.binding.iteration import Items, at_run_time, items_of
+from torch2cpp.binding.kept_objects import is_kept
 from torch2cpp.binding.option_iterators import is_open, settle
 from torch2cpp.binding.optional import narrow, refinements
 from torch2cpp.binding.values import NONE, AbsVal, Choice, InstanceObj, Iter, ListObj, Rt, ScopeObj, Static, Tup
@@ -206,7 +207,7 @@ def iterator_of(cx: Context, v: AbsVal) -> AbsVal:
     from torch2cpp.binding.objects import python_class
 
     o = resolve(cx, v)
-    if not _is_object(o):
+    if not _is_object(cx, o):
         return o if isinstance(o, Iter) else v
     given = v
     if find_method(cx, v, "__iter__") is not None:
@@ -221,7 +222,9 @@ def iterator_of(cx: Context, v: AbsVal) -> AbsVal:
     return v
 
 
-def _is_object(o: AbsVal) -> bool:
+def _is_object(cx: Context, o: AbsVal) -> bool:
+    if isinstance(o, Static):
+        return is_kept(cx, o.value)
     return isinstance(o, InstanceObj) or (isinstance(o, Rt) and isinstance(o.type, StructType))
 
 

@@ -214,7 +214,8 @@ def describe(cx: Context, v: AbsVal) -> str:
                 return f"the module {type(value).__name__}"
             if isinstance(value, torch.Tensor):
                 return f"a tensor of the model, {static_type(value)}"
-            return text if len(text) < 60 else f"a {type(value).__name__}"
+            by_address = type(value).__repr__ is object.__repr__
+            return text if len(text) < 60 and not by_address else f"a {type(value).__name__}"
         case Host():
             return f"a run-time {v.type}"
         case Tensor():

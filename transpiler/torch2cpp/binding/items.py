@@ -22,6 +22,7 @@ from torch2cpp.binding.convert import (
     type_of,
 )
 from torch2cpp.binding.dict_kinds import factory_in_model, factory_of, is_counter
+from torch2cpp.binding.kept_objects import is_kept
 from torch2cpp.binding.keys import key_operand
 from torch2cpp.binding.picking import index_message, picked_at, picked_by
 from torch2cpp.binding.values import (
@@ -64,7 +65,7 @@ def get_item(cx: Context, obj: AbsVal, index: AbsVal) -> AbsVal:
 
         index = scalar_item(cx, index)
     match o:
-        case Static(value):
+        case Static(value) if not is_kept(cx, value):
             return _static_item(cx, obj, value, index)
         case Tup():
             return _sequence_item(cx, obj, list(o.elems), index, is_list=False)

@@ -20,6 +20,7 @@ from torch2cpp.binding.dict_kinds import factory_in_model, kind_of
 from torch2cpp.binding.growth import note_container
 from torch2cpp.binding.values import AbsVal, Host, Ref, Rt, RtObj, Static
 from torch2cpp.hostir.ops import Cell, Load, Store
+from torch2cpp.hostir.pyvalues import has_fields, own_fields
 from torch2cpp.hostir.types import (
     NEVER,
     DictType,
@@ -85,7 +86,7 @@ def runtime_type(cx: Context, value: Any) -> Type:
         return enum_type(type(value))
     if isinstance(value, tuple) and not hasattr(value, "_fields"):
         return TupleType(tuple(runtime_type(cx, x) for x in value))
-    if hasattr(value, "__dict__") and not isinstance(value, type | torch.Tensor | torch.nn.Module | enum.Enum):
+    if has_fields(value) and not isinstance(value, type | torch.Tensor | torch.nn.Module | enum.Enum):
         return _object_type(cx, value)
     return static_type(value)
 
@@ -97,7 +98,7 @@ def _object_type(cx: Context, value: Any) -> Type:
     cls = type(value)
     if not is_interpretable(cls):
         raise NoType(cls.__name__)
-    fields = {name: runtime_type(cx, x) for name, x in vars(value).items()}
+    fields = {name: runtime_type(cx, x) for name, x in own_fields(value).items()}
     have = cx.facts.structs.get(cls, {})
     wide: dict[str, Type] = dict(have)
     for name, t in fields.items():
@@ -165,7 +166,7 @@ def _as_initial(value: Any) -> Any:
 
 def store_attribute(cx: Context, obj: Any, name: str, value: AbsVal) -> None:
     """`obj.name = value` for an object of the model."""
-    if isinstance(obj, type) or not hasattr(obj, "__dict__"):
+    if isinstance(obj, type) or not has_fields(obj):
         cx.refuse("T2C177", f"{name!r} of {obj!r} is assigned", "keep what changes in an attribute of the model")
     key = _key(obj, name)
     initial = _initial(obj, name)

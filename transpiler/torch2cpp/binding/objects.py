@@ -48,7 +48,7 @@ def instantiate(cx: Context, cls: type, args: list[AbsVal], kwargs: dict[str, Ab
     if not is_interpretable(cls):
         from torch2cpp.binding.calls import _all_static, _run_for_real
 
-        if _all_static(args, kwargs):
+        if _all_static(cx, args, kwargs):
             return _run_for_real(cx, cls, args, kwargs)
         cx.refuse("T2C180", f"{cls.__qualname__} objects are made at run time", "use plain Python classes")
     if cls in cx.facts.structs:

@@ -120,7 +120,7 @@ def stand_in(cx: Context, value: torch.Generator) -> Static:
             made = generators.DefaultGenerator()
         else:
             made = generators.Generator.__new__(generators.Generator)
-            made._state = value.get_state()  # type: ignore[attr-defined]
+            made._state = value.get_state()
         cx.facts.generators[id(value)] = made
         cx.keep.append(value)
     return Static(cx.facts.generators[id(value)])

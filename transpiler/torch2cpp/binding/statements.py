@@ -197,6 +197,8 @@ def _augment(cx: Context, sign: str, old: AbsVal, value: AbsVal) -> AbsVal:
         other = operators.tensor_of(cx, value) or value
         return call_aten(cx, _INPLACE[sign], [t, other])
     done = inplace_binary(cx, sign, old, value)
+    if done is None:
+        done = operators.own_inplace(cx, sign, old, value)
     return done if done is not None else operators.binary(cx, sign, old, value)
 
 

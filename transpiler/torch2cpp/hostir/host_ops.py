@@ -412,7 +412,7 @@ _row("union.get", lambda u, i: u.value if u.index == i else None, "union_get<{1}
      lambda u, i: OptionalType(u.members[0]))  # fmt: skip
 
 # The default generator of random numbers.
-_row("random.seed", lambda seed: None if torch.manual_seed(seed) else None, "seed_random", "writes", None)
+_row("random.seed", lambda seed: torch.manual_seed(seed), "seed_random", "writes", None)
 _row("random.state", torch.get_rng_state, "random_state", "writes", lambda: None)
 _row("random.set_state", torch.set_rng_state, "set_random_state", "writes", None)
 

@@ -189,7 +189,7 @@ def _fields_of(value: Any, names: Sequence[str], type_: Type, where: str) -> Map
         found = value
     elif hasattr(value, "_asdict"):
         found = value._asdict()
-    elif dataclasses.is_dataclass(value) or hasattr(value, "__dict__"):
+    elif dataclasses.is_dataclass(value) or has_fields(value):
         found = {name: field_of(value, name) for name in names if _is_cached(value, name) or hasattr(value, name)}
     else:
         raise _unexpected(where, type_, value)
@@ -199,6 +199,22 @@ def _fields_of(value: Any, names: Sequence[str], type_: Type, where: str) -> Map
         more = [repr(key) for key in value if key not in names]
         raise TypeError(f"{where}: {', '.join(more)} in a dict for {type_}")
     return found
+
+
+def has_fields(value: Any) -> bool:
+    """Whether a value is an object with attributes of its own, in `__dict__` or in `__slots__`."""
+    return hasattr(value, "__dict__") or any(cls.__dict__.get("__slots__") for cls in type(value).__mro__)
+
+
+def own_fields(value: Any) -> dict[str, Any]:
+    """The attributes of an object itself, by name."""
+    slots = [n for cls in reversed(type(value).__mro__) for n in _slots(cls) if hasattr(value, n)]
+    return {name: getattr(value, name) for name in slots} | getattr(value, "__dict__", {})
+
+
+def _slots(cls: type) -> Sequence[str]:
+    names = cls.__dict__.get("__slots__", ())
+    return [n for n in ((names,) if isinstance(names, str) else names) if n not in ("__dict__", "__weakref__")]
 
 
 def field_of(value: Any, name: str) -> Any:

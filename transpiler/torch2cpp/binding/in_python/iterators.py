@@ -14,6 +14,14 @@ def by_next(iterator):
         yield item
 
 
+def next_or(iterator, default):
+    """`next(iterator, default)` of an object with `__next__`."""
+    try:
+        return iterator.__next__()
+    except StopIteration:
+        return default
+
+
 def chain(*iterables):
     """`itertools.chain`"""
     for iterable in iterables:
