@@ -196,7 +196,11 @@ def _static_attribute(cx: Context, obj: AbsVal, value: Any, name: str) -> AbsVal
             return call(cx, Static(member.fget), [obj], {})
         if isinstance(member, types.FunctionType) and name not in getattr(value, "__dict__", {}):
             return Bound(Static(member), obj)
-    if is_kept(cx, value) and inspect.getattr_static(value, name, _ABSENT) is _ABSENT:
+    if (
+        is_kept(cx, value)
+        and not isinstance(value, torch.nn.Module)
+        and inspect.getattr_static(value, name, _ABSENT) is _ABSENT
+    ):
         raise Missing(f"'{type(value).__name__}' object has no attribute '{name}'")
     try:
         return Static(getattr(value, name))

@@ -147,15 +147,15 @@ def _call_object(cx: Context, value: Any, args: list[AbsVal], kwargs: dict[str, 
         return call_python(cx, value, args, kwargs)
     if isinstance(value, functools._lru_cache_wrapper):
         return call(cx, Static(value.__wrapped__), args, kwargs)
+    method = inspect.getattr_static(type(value), "__call__", None)
+    if isinstance(method, types.FunctionType):
+        return call(cx, Static(method), [Static(value), *args], kwargs)
     if _all_static(cx, args, kwargs):
         return _run_for_real(cx, value, args, kwargs)
     if isinstance(value, types.MethodDescriptorType) and args and value.__objclass__.__module__ == "builtins":
         from torch2cpp.binding.attributes import get_attribute
 
         return call(cx, get_attribute(cx, args[0], value.__name__), args[1:], kwargs)  # str.lower(s)
-    method = inspect.getattr_static(type(value), "__call__", None)
-    if isinstance(method, types.FunctionType):
-        return call(cx, Static(method), [Static(value), *args], kwargs)
     name = getattr(value, "__qualname__", repr(value))
     cx.refuse("T2C172", f"{name} has no Python source and no C++ meaning here", "use tensor operations or plain Python")
 
