@@ -53,10 +53,15 @@ def _enumerate(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> Ab
 
 @builtin(zip, static=False)
 def _zip(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
+    from torch2cpp.binding.calls import call_python
+    from torch2cpp.binding.in_python import iterators
+
     if len(args) == 1 and isinstance(args[0], StarRest):
         rows = resolve(cx, args[0].value)
         if isinstance(rows, Rt) and isinstance(rows.type, ListType) and isinstance(rows.type.elem, TupleType):
             return Iter("unzip", (args[0].value,))
+        if isinstance(rows, Rt) and isinstance(rows.type, ListType) and isinstance(rows.type.elem, ListType):
+            return call_python(cx, iterators.columns, [args[0].value], {})
         cx.refuse("T2C200", f"zip(*{describe(cx, rows)})", "append to one list per column instead")
     return Iter("zip", tuple(_indexable(cx, a) for a in args), born=cx.stamp())
 

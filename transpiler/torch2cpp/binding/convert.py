@@ -90,6 +90,15 @@ def is_scalar(v: AbsVal) -> bool:
     return isinstance(v, Host) or (isinstance(v, Static) and type(v.value) in SCALARS)
 
 
+#: Kinds of known values that are told apart by a number and looked up, rather than branched over.
+_CONSTANTS = (enum.Enum, bool, int, float, str, type(None), torch.dtype)
+
+
+def is_constant(v: AbsVal) -> bool:
+    """Whether a value is known and of a kind that is looked up."""
+    return isinstance(v, Static) and isinstance(v.value, _CONSTANTS)
+
+
 def is_static(v: AbsVal) -> bool:
     return isinstance(v, Static)
 

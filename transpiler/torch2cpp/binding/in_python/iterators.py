@@ -143,6 +143,13 @@ def pairwise(iterable):
         started = True
 
 
+def columns(rows):
+    """`zip(*rows)`"""
+    if rows:
+        for i in range(min([len(row) for row in rows])):
+            yield tuple([row[i] for row in rows])
+
+
 def zip_longest_of_two(a, b, fillvalue):
     """`itertools.zip_longest(a, b, fillvalue=...)`"""
     left, right = list(a), list(b)
