@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from torch2cpp.binding import cached_properties, field_loads, model_state, named_tuples, operators, random_numbers
+from torch2cpp.binding import cached_properties, field_loads, model_state, named_tuples, operators
 from torch2cpp.binding.calls import call, find_method
 from torch2cpp.binding.choices import distribute, distributes, option_value
 from torch2cpp.binding.context import Context
@@ -20,6 +20,7 @@ from torch2cpp.binding.exception_objects import base_init
 from torch2cpp.binding.kept_objects import is_kept
 from torch2cpp.binding.literal_sets import LiteralSet
 from torch2cpp.binding.optional import held_or_raise
+from torch2cpp.binding.stand_ins import has_stand_in, stand_in
 from torch2cpp.binding.traced.objects import library_class
 from torch2cpp.binding.values import (
     AbsVal,
@@ -33,6 +34,7 @@ from torch2cpp.binding.values import (
     ListObj,
     Native,
     Rt,
+    SliceVal,
     Static,
     Tup,
     Unbound,
@@ -92,6 +94,8 @@ def _find_attribute(cx: Context, obj: AbsVal, name: str) -> AbsVal:
             return _instance_attribute(cx, obj, o, name)
         case Tup():
             return _tuple_attribute(cx, obj, o, name)
+        case SliceVal() if name in ("start", "stop", "step"):
+            return getattr(o, name)
         case Iter() if o.kind == "super":
             return _super_attribute(cx, o, name)
         case Iter() if o.kind == "choice":
@@ -165,8 +169,8 @@ def _scalar_attribute(cx: Context, o: Host, name: str) -> AbsVal:
 
 
 def _static_attribute(cx: Context, obj: AbsVal, value: Any, name: str) -> AbsVal:
-    if isinstance(value, torch.Generator):
-        obj = random_numbers.stand_in(cx, value)
+    if has_stand_in(value):
+        obj = stand_in(cx, value)
         value = obj.value
     if isinstance(value, str):
         from torch2cpp.binding.strings import string_method

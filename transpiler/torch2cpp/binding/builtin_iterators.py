@@ -13,6 +13,7 @@ from torch2cpp.binding.context import Context, Label
 from torch2cpp.binding.control import labelled
 from torch2cpp.binding.convert import describe, resolve
 from torch2cpp.binding.in_python import iterators
+from torch2cpp.binding.stand_ins import stand_in
 from torch2cpp.binding.values import NONE, AbsVal, Host, Iter, Native, ScopeObj, StarRest, Static
 
 Args = list[AbsVal]
@@ -149,6 +150,7 @@ def _next(cx: Context, args: Args, kwargs: Kwargs) -> AbsVal:
     from torch2cpp.binding.in_python import iterators
 
     it, site = args[0], cx.site(None)
+    it = stand_in(cx, it.value) if isinstance(it, Static) else it
     own = find_method(cx, it, "__next__")
     if own is not None and len(args) == 1:
         return call(cx, own, [], {})

@@ -275,7 +275,7 @@ def interpret(cx: Context, f: _Callee, args: list[AbsVal], kwargs: dict[str, Abs
     def body(label: Label) -> AbsVal:
         return run_function(cx, f, names, args[0] if args else None, label)
 
-    with cx.at(CallSite(span, f.name)):
+    with cx.at(CallSite(span, f.name, cx.inner)):
         return use(cx, labelled(cx, f.name.rpartition(".")[2].strip("<>"), body, span))
 
 

@@ -142,7 +142,7 @@ def _static_item(cx: Context, obj: AbsVal, value: Any, index: AbsVal) -> AbsVal:
     if isinstance(value, range) and isinstance(index, Host):
         return _range_item(cx, RangeVal(Static(value.start), Static(value.stop), Static(value.step)), index)
     if isinstance(index, Host):
-        if index.loops - cx.facts.unrolled and isinstance(value, torch.nn.Module | list | tuple):
+        if index.loops - cx.facts.unrolled - cx.facts.rolled and isinstance(value, torch.nn.Module | list | tuple):
             need_static(cx, index)
         if isinstance(value, torch.nn.ModuleList | torch.nn.Sequential):
             return picked_at(cx, tuple(map(Static, value)), index, lambda: index_message(cx, index))
@@ -217,7 +217,7 @@ def _static_dict_item(cx: Context, items: dict[Any, Any], key: Host) -> AbsVal:
 
 def need_static(cx: Context, index: Host) -> None:
     """A value that must be static follows from loops over static ranges: unroll those."""
-    loops = index.loops - cx.facts.unrolled
+    loops = index.loops - cx.facts.unrolled - cx.facts.rolled
     if loops:
         cx.facts.unrolled |= loops
         raise Restart

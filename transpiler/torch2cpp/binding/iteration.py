@@ -272,12 +272,10 @@ def _iter_items(cx: Context, o: Iter) -> Items:
         case "reversed":
             return _reversed_items(cx, items_of(cx, o.parts[0]))
         case "map":
-            from torch2cpp.binding.calls import call
-
             zipped = _zip_items(cx, [items_of(cx, p) for p in o.parts])
             return Items(
                 zipped.count,
-                lambda i: call(cx, o.extra, list(zipped.get(i).elems), {}),
+                lambda i: mapped(cx, o.extra, list(zipped.get(i).elems)),
                 zipped.known,
                 most=zipped.most,
                 walked=zipped.walked,
@@ -291,6 +289,14 @@ def _iter_items(cx: Context, o: Iter) -> Items:
         case "unzip":
             return _unzip_items(cx, o)
     cx.refuse("T2C164", f"iteration over a {o.kind}", "make it a list first")
+
+
+def mapped(cx: Context, function: AbsVal, args: list[AbsVal]) -> AbsVal:
+    """One item of `map(function, ...)`; what it makes is not what the expression around makes."""
+    from torch2cpp.binding.calls import call
+
+    with cx.at("map"):
+        return call(cx, function, args, {})
 
 
 def _enumerated(cx: Context, inner: Items, start: AbsVal) -> Items:

@@ -6,6 +6,7 @@ is a call of `__len__` that reads the state, not what Python gives for the objec
 
 from __future__ import annotations
 
+import inspect
 import types
 from collections.abc import Iterable
 from typing import Any
@@ -19,9 +20,21 @@ _PLAIN = (bool, int, float, complex, str, bytes, type, types.ModuleType, types.F
           torch.dtype, torch.device, torch.Size, range)  # fmt: skip
 
 
+_LIBRARIES = ("torch", "builtins", "numpy", "collections", "enum", "typing", "_collections_abc")
+
+
 def is_kept(cx: Context, value: Any) -> bool:
     """Whether a value is an object of a user's class with state in it."""
     return _is_object(value) and holds_state(cx, value)
+
+
+def walks_itself(value: Any) -> bool:
+    """Whether a user's class says how its objects are walked, which may change them."""
+    if isinstance(value, type) or type(value).__module__.partition(".")[0] in _LIBRARIES:
+        return False
+    methods = [inspect.getattr_static(type(value), name, None) for name in ("__iter__", "__next__")]
+    functions = [m for m in methods if isinstance(m, types.FunctionType)]
+    return any(f.__module__.partition(".")[0] not in _LIBRARIES for f in functions)
 
 
 def holds_state(cx: Context, value: Any) -> bool:
@@ -56,5 +69,5 @@ def _inside(value: Any) -> Iterable[Any]:
 
 
 def _is_object(value: Any) -> bool:
-    library = type(value).__module__.partition(".")[0] in ("torch", "builtins", "numpy", "collections", "enum")
+    library = type(value).__module__.partition(".")[0] in _LIBRARIES
     return not library and not isinstance(value, (*_PLAIN, tuple)) and has_fields(value)

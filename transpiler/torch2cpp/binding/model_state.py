@@ -26,6 +26,7 @@ from torch2cpp.hostir.types import (
     DictType,
     ListType,
     OptionalType,
+    ScalarType,
     StructType,
     TupleType,
     Type,
@@ -82,7 +83,7 @@ def runtime_type(cx: Context, value: Any) -> Type:
         if key is None or item is None:
             raise NoType("a dict of unlike values")
         return DictType(key, item, kind_of(cx, factory_in_model(value), id(value)))
-    if isinstance(value, enum.Enum) and not isinstance(value, enum.IntEnum):
+    if isinstance(value, enum.Enum):
         return enum_type(type(value))
     if isinstance(value, tuple) and not hasattr(value, "_fields"):
         return TupleType(tuple(runtime_type(cx, x) for x in value))
@@ -151,15 +152,15 @@ def _cell(cx: Context, obj: Any, name: str) -> Cell:
         fact = cx.facts.containers.get(("state", key))
         if fact is not None and (wide := join(t, fact)) is not None:
             t = wide
-        cx.cells[key] = Cell(_cell_name(cx, obj, name), t, "state", _as_initial(initial))
+        cx.cells[key] = Cell(_cell_name(cx, obj, name), t, "state", _as_initial(initial, t))
     return cx.cells[key]
 
 
-def _as_initial(value: Any) -> Any:
+def _as_initial(value: Any, t: Type) -> Any:
     """The value of an attribute before the first call, as a cell holds it."""
     if value is ABSENT:
         return None
-    if isinstance(value, enum.Enum) and not isinstance(value, enum.IntEnum):
+    if isinstance(value, enum.Enum) and isinstance(t, ScalarType) and t.of:
         return list(type(value)).index(value)
     return value
 
@@ -182,7 +183,7 @@ def store_attribute(cx: Context, obj: Any, name: str, value: AbsVal) -> None:
         )
     if isinstance(value, Static) and value.value is initial and key not in cx.facts.state:
         return
-    new = element_type(cx, value)
+    new = element_type(cx, value, field=True)
     old = cx.facts.state.get(key, start)
     wide = join_or_union(old, new)
     if not (isinstance(value, Static) and value.value is None):

@@ -229,7 +229,7 @@ def _widen(cx: Context, key: Any, fields: dict[str, Type], name: str, value: Abs
     from torch2cpp.binding.containers import element_type
 
     have = fields.get(name, NEVER)
-    wide = common_type(cx, have, element_type(cx, value))
+    wide = common_type(cx, have, element_type(cx, value, field=True))
     if wide is None:
         text = f"{struct_name(key)}.{name} holds {have} and is given {describe(cx, value)}"
         cx.refuse("T2C182", text, "use one type per field")

@@ -12,7 +12,7 @@ from torch2cpp.binding.aten import NoOverload, call_aten
 from torch2cpp.binding.choices import distributes
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.control import branch
-from torch2cpp.binding.convert import describe, is_scalar, resolve
+from torch2cpp.binding.convert import SCALARS, describe, is_scalar, resolve
 from torch2cpp.binding.kept_objects import holds_state, is_kept
 from torch2cpp.binding.meta import DEFAULT_HINTS, distinct, hints_of
 from torch2cpp.binding.values import (
@@ -108,6 +108,7 @@ def binary(cx: Context, sign: str, a: AbsVal, b: AbsVal) -> AbsVal:
     python, host, aten = BINARY[sign]
     if isinstance(a, Static) and isinstance(b, Static) and not _tensors(a, b) and not _mutable(cx, a, b):
         return static_call(cx, lambda x, y: checked(python(x, y)), a.value, b.value)
+    a, b = _plain(a), _plain(b)
     a = unwrap(cx, a, f"unsupported operand type(s) for {sign}: 'NoneType' and another")
     b = unwrap(cx, b, f"unsupported operand type(s) for {sign}: another and 'NoneType'")
     if isinstance(a, Array) or isinstance(b, Array):
@@ -130,6 +131,14 @@ def binary(cx: Context, sign: str, a: AbsVal, b: AbsVal) -> AbsVal:
             "convert one side, or write it as a function",
         )
     return out
+
+
+def _plain(v: AbsVal) -> AbsVal:
+    """A constant of a class derived from a scalar's, such as a member of an IntEnum, as that scalar."""
+    if not isinstance(v, Static) or type(v.value) in SCALARS:
+        return v
+    base = next((t for t in (int, float, str) if isinstance(v.value, t)), None)
+    return v if base is None else Static(base.__new__(base, base.__str__(v.value) if base is str else v.value))
 
 
 def _mutable(cx: Context, *vals: Static) -> bool:
@@ -263,6 +272,7 @@ def compare(cx: Context, sign: str, a: AbsVal, b: AbsVal) -> AbsVal:
     python, host, aten = COMPARE[sign]
     if isinstance(a, Static) and isinstance(b, Static) and not _tensors(a, b) and not _kept(cx, a, b):
         return static_call(cx, python, a.value, b.value)
+    a, b = _plain(a), _plain(b)
     if sign in ("==", "!="):
         from torch2cpp.binding.exceptions import ExcClass
 

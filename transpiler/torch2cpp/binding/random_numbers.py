@@ -15,6 +15,7 @@ import torch
 from torch2cpp.binding.context import Context, tensor_type
 from torch2cpp.binding.convert import describe, resolve
 from torch2cpp.binding.in_python import generators
+from torch2cpp.binding.stand_ins import stand_in
 from torch2cpp.binding.values import NONE, UNBOUND, AbsVal, Array, Host, Meta, Rt, Static, Tensor
 from torch2cpp.hostir.types import OptionalType
 
@@ -108,22 +109,6 @@ def _in_python(cx: Context, body: Any, args: list[AbsVal]) -> AbsVal:
     from torch2cpp.binding.calls import call_python
 
     return call_python(cx, body, args, {})
-
-
-def stand_in(cx: Context, value: torch.Generator) -> Static:
-    """The object that stands for a generator of the model, or for the default one."""
-    if isinstance(value, generators.Generator | generators.DefaultGenerator):
-        return Static(value)
-    if id(value) not in cx.facts.generators:
-        made: torch.Generator
-        if value is torch.default_generator:
-            made = generators.DefaultGenerator()
-        else:
-            made = generators.Generator.__new__(generators.Generator)
-            made._state = value.get_state()
-        cx.facts.generators[id(value)] = made
-        cx.keep.append(value)
-    return Static(cx.facts.generators[id(value)])
 
 
 def draw(cx: Context, generator: AbsVal, numbers: Callable[[], AbsVal]) -> AbsVal:

@@ -49,8 +49,7 @@ def run_body(cx: Context, body: cst.BaseSuite) -> None:
 def run(cx: Context, node: cst.CSTNode) -> None:
     """Runs one statement."""
     handler = _HANDLERS.get(type(node))
-    saved = cx.span
-    cx.span = cx.frame.source.place(node, cx.span)
+    saved = cx.enter(node)
     try:
         if handler is None:
             cx.refuse(
@@ -60,7 +59,7 @@ def run(cx: Context, node: cst.CSTNode) -> None:
     except Refused as refused:
         _go_on(cx, node, refused)
     finally:
-        cx.span = saved
+        cx.span, cx.inner = saved
 
 
 def _handle(cx: Context, handler: Handler, node: cst.CSTNode) -> None:
