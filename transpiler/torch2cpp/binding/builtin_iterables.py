@@ -61,7 +61,7 @@ def _zip(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
         if isinstance(rows, Rt) and isinstance(rows.type, ListType) and isinstance(rows.type.elem, TupleType):
             return Iter("unzip", (args[0].value,))
         if isinstance(rows, Rt) and isinstance(rows.type, ListType) and isinstance(rows.type.elem, ListType):
-            return call_python(cx, iterators.columns, [args[0].value], {})
+            return call_python(cx, iterators.columns, [args[0].value], {})  # type: ignore[arg-type]
         cx.refuse("T2C200", f"zip(*{describe(cx, rows)})", "append to one list per column instead")
     return Iter("zip", tuple(_indexable(cx, a) for a in args), born=cx.stamp())
 

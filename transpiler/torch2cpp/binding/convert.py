@@ -243,7 +243,7 @@ def describe(cx: Context, v: AbsVal) -> str:
                 return f"the module {type(value).__name__}"
             if isinstance(value, torch.Tensor):
                 return f"a tensor of the model, {static_type(value)}"
-            by_address = type(value).__repr__ is object.__repr__
+            by_address = getattr(type(value), "__repr__", None) is object.__repr__
             return text if len(text) < 60 and not by_address else f"a {type(value).__name__}"
         case Host():
             return f"a run-time {v.type}"

@@ -137,8 +137,11 @@ def _plain(v: AbsVal) -> AbsVal:
     """A constant of a class derived from a scalar's, such as a member of an IntEnum, as that scalar."""
     if not isinstance(v, Static) or type(v.value) in SCALARS:
         return v
-    base = next((t for t in (int, float, str) if isinstance(v.value, t)), None)
-    return v if base is None else Static(base.__new__(base, base.__str__(v.value) if base is str else v.value))
+    if isinstance(v.value, str):
+        return Static(str.__str__(v.value))
+    if isinstance(v.value, int):
+        return Static(int(v.value))
+    return Static(float(v.value)) if isinstance(v.value, float) else v
 
 
 def _mutable(cx: Context, *vals: Static) -> bool:

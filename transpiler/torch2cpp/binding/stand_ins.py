@@ -36,4 +36,5 @@ def _made(value: Any) -> Any:
         generator._state = value.get_state()
         return generator
     _, arguments = value.__reduce__()
-    return iterators.Count(*arguments)
+    count: Any = iterators.Count
+    return count(*arguments)

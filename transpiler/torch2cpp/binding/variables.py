@@ -111,7 +111,7 @@ class _LocalNames(cst.CSTVisitor):
             self.stored.add(node.name.value)
 
     def visit_ImportAlias(self, node: cst.ImportAlias) -> None:
-        name = node.name
+        name: cst.BaseExpression = node.name
         while isinstance(name, cst.Attribute):  # import os.path
             name = name.value
         if node.asname is None and isinstance(name, cst.Name):
