@@ -8,6 +8,7 @@
 #include <torch2cpp/output.h>
 #include <torch2cpp/parameter.h>
 #include <torch2cpp/profile.h>
+#include <torch2cpp/random.h>
 #include <torch2cpp/scalars.h>
 #include <torch2cpp/strings.h>
 #include <torch2cpp/structs.h>

@@ -72,6 +72,11 @@ def call_aten(
 ) -> AbsVal:
     """Emits a call of `aten::name` on abstract values. Raises NoOverload if none fits."""
     kwargs = {ALIASES.get(k, k): v for k, v in (kwargs or {}).items() if k != "out" or not _is_none(v)}
+    if "generator" in kwargs:
+        from torch2cpp.binding.random_numbers import draw
+
+        generator = kwargs.pop("generator")
+        return draw(cx, generator, lambda: call_aten(cx, name, args, kwargs, label))
     if args and isinstance(args[-1], StarRest):
         args = [*args[:-1], args[-1].value]  # sizes given one by one are a list to ATen
     mixed = next((i for i, a in enumerate(args) if _holds_choice(cx, a)), None)

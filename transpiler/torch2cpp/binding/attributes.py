@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import collections
-import functools
 import inspect
 import types
 from collections import Counter, OrderedDict, defaultdict, deque
@@ -18,8 +17,10 @@ from torch2cpp.binding.context import Context
 from torch2cpp.binding.convert import describe, from_operand, resolve, to_operand
 from torch2cpp.binding.dataclass_methods import refuse_frozen
 from torch2cpp.binding.exception_objects import base_init
+from torch2cpp.binding.kept_objects import is_kept
 from torch2cpp.binding.literal_sets import LiteralSet
 from torch2cpp.binding.optional import held_or_raise
+from torch2cpp.binding.stand_ins import has_stand_in, stand_in
 from torch2cpp.binding.traced.objects import library_class
 from torch2cpp.binding.values import (
     AbsVal,
@@ -33,6 +34,7 @@ from torch2cpp.binding.values import (
     ListObj,
     Native,
     Rt,
+    SliceVal,
     Static,
     Tup,
     Unbound,
@@ -56,6 +58,16 @@ def get_attribute(cx: Context, obj: AbsVal, name: str) -> AbsVal:
 
 def find_attribute(cx: Context, obj: AbsVal, name: str) -> AbsVal:
     """`obj.name`. Raises Missing if there is none."""
+    try:
+        return _find_attribute(cx, obj, name)
+    except Missing:
+        own = None if name.startswith("__") else find_method(cx, obj, "__getattr__")
+        if not isinstance(own, Bound) or own.callee.value.__module__.partition(".")[0] == "torch":
+            raise
+        return call(cx, own, [Static(name)], {})
+
+
+def _find_attribute(cx: Context, obj: AbsVal, name: str) -> AbsVal:
     if isinstance(obj, Choice):
         return _choice_attribute(cx, obj, name)
     o = resolve(cx, obj)
@@ -82,6 +94,8 @@ def find_attribute(cx: Context, obj: AbsVal, name: str) -> AbsVal:
             return _instance_attribute(cx, obj, o, name)
         case Tup():
             return _tuple_attribute(cx, obj, o, name)
+        case SliceVal() if name in ("start", "stop", "step"):
+            return getattr(o, name)
         case Iter() if o.kind == "super":
             return _super_attribute(cx, o, name)
         case Iter() if o.kind == "choice":
@@ -155,6 +169,9 @@ def _scalar_attribute(cx: Context, o: Host, name: str) -> AbsVal:
 
 
 def _static_attribute(cx: Context, obj: AbsVal, value: Any, name: str) -> AbsVal:
+    if has_stand_in(value):
+        obj = stand_in(cx, value)
+        value = obj.value
     if isinstance(value, str):
         from torch2cpp.binding.strings import string_method
 
@@ -183,10 +200,20 @@ def _static_attribute(cx: Context, obj: AbsVal, value: Any, name: str) -> AbsVal
             return call(cx, Static(member.fget), [obj], {})
         if isinstance(member, types.FunctionType) and name not in getattr(value, "__dict__", {}):
             return Bound(Static(member), obj)
+    if (
+        is_kept(cx, value)
+        and not isinstance(value, torch.nn.Module)
+        and inspect.getattr_static(value, name, _ABSENT) is _ABSENT
+    ):
+        raise Missing(f"'{type(value).__name__}' object has no attribute '{name}'")
     try:
         return Static(getattr(value, name))
     except AttributeError as e:
         raise Missing(str(e)) from e
+
+
+#: No attribute.
+_ABSENT = object()
 
 
 def _is_user(cls: type) -> bool:
@@ -200,9 +227,6 @@ def _class_member(cx: Context, obj: AbsVal, cls: type, name: str) -> AbsVal:
             raise Missing(f"'{cls.__name__}' object has no attribute '{name}'")
         case property():
             return call(cx, Static(member.fget), [obj], {})
-        case functools.cached_property():
-            cx.refuse("T2C180", f"{cls.__name__}.{name} is a cached property of an object that is kept at run time",
-                      "compute it in __init__, or use a plain property")  # fmt: skip
         case staticmethod():
             return Static(member.__func__)
         case classmethod():
@@ -222,7 +246,7 @@ def _instance_attribute(cx: Context, obj: AbsVal, o: InstanceObj, name: str) -> 
     have = None if isinstance(have, Unbound) else have
     cached = cached_properties.cached_property(o.cls, name)
     if cached is not None:
-        return cached_properties.read(cx, obj, cached, have, set_attribute)
+        return cached_properties.read(cx, obj, cached, have, _store_cached)
     if have is not None:
         return have
     return _class_member(cx, obj, o.cls, name)
@@ -236,15 +260,38 @@ def _struct_attribute(cx: Context, obj: AbsVal, o: Rt, name: str) -> AbsVal:
         from torch2cpp.binding.struct_dicts import method as dict_method
 
         return _or_missing(dict_method(cx, o, name), "dict", name)
-    if name in fields:
-        before = field_loads.known(cx, o, name)
-        if before is not None:
-            return before
-        value = cx.host("struct.get", o.operand, name, type_=fields[name], label=name)
-        out = from_operand(cx, value, fields[name], cx.facts.examples.get((cls, name)))
-        field_loads.note_read(cx, o, name, out)
-        return out
-    return _class_member(cx, obj, cls, name)
+    cached = cached_properties.cached_property(cls, name)
+    if cached is not None:
+        have = _read_field(cx, o, cls, name) if name in fields else None
+        return cached_properties.read(cx, obj, cached, have, _store_cached)
+    return _read_field(cx, o, cls, name) if name in fields else _class_member(cx, obj, cls, name)
+
+
+def _read_field(cx: Context, o: Rt, cls: type, name: str) -> AbsVal:
+    before = field_loads.known(cx, o, name)
+    if before is not None:
+        return before
+    t = cx.facts.structs[cls][name]
+    value = cx.host("struct.get", o.operand, name, type_=t, label=name)
+    out = from_operand(cx, value, t, cx.facts.examples.get((cls, name)))
+    field_loads.note_read(cx, o, name, out)
+    return out
+
+
+def _store_cached(cx: Context, obj: AbsVal, name: str, value: AbsVal) -> None:
+    """Keeps the value of a cached property, which frozen classes allow too."""
+    from torch2cpp.binding.objects import widen_cached
+
+    o = resolve(cx, obj)
+    match o:
+        case InstanceObj():
+            cx.write(obj.id, InstanceObj(o.cls, {**o.fields, name: value}, o.site))
+        case Rt() if isinstance(o.type, StructType):
+            t = widen_cached(cx, cx.struct_key(o.type.name), name, value)
+            cx.effect("struct.set", o.operand, name, to_operand(cx, value, t))
+            field_loads.note_write(cx, o, name, value)
+        case _:
+            set_attribute(cx, obj, name, value)
 
 
 def _tuple_attribute(cx: Context, obj: AbsVal, o: Tup, name: str) -> AbsVal:
@@ -303,11 +350,19 @@ def _super_attribute(cx: Context, o: Iter, name: str) -> AbsVal:
                     return Static(member.__func__)
                 case types.FunctionType():
                     return Bound(Static(member), first)
+            if name == "__setattr__":
+                return Native(name, lambda c, a, k: _put(c, first, a))
             if name == "__init__":
                 is_exception = issubclass(cls, BaseException)
                 return base_init(first) if is_exception else Native("__init__", lambda c, a, k: Static(None))
             return Static(member)
     raise Missing(f"'super' object has no attribute '{name}'")
+
+
+def _put(cx: Context, obj: AbsVal, args: list[AbsVal]) -> AbsVal:
+    assert isinstance(args[0], Static)
+    put_attribute(cx, obj, args[0].value, args[1])
+    return Static(None)
 
 
 @distributes
@@ -320,6 +375,12 @@ def set_attribute(cx: Context, obj: AbsVal, name: str, value: AbsVal) -> None:
         from torch2cpp.binding.traced.library import set_library_attribute
 
         set_library_attribute(cx, obj, name, value)
+        return
+    if isinstance(o, Iter) and o.kind == "choice":
+        writers = [Native(name, lambda c, a, k, p=p: set_attribute(c, p, name, value)) for p in o.parts]
+        call(cx, Iter(o.kind, tuple(writers), o.extra), [], {})
+        return
+    if _set_by_own(cx, obj, name, value):
         return
     match o:
         case InstanceObj():
@@ -346,9 +407,19 @@ def set_attribute(cx: Context, obj: AbsVal, name: str, value: AbsVal) -> None:
             cx.refuse("T2C176", f"attribute {name!r} of {describe(cx, obj)} is assigned", "keep it in an object")
 
 
-def _set_struct(cx: Context, obj: AbsVal, o: Rt, name: str, value: AbsVal) -> None:
-    from torch2cpp.binding.objects import widen_field
+def _set_by_own(cx: Context, obj: AbsVal, name: str, value: AbsVal) -> bool:
+    """Calls the `__setattr__` of a user's class, if it has one."""
+    method = find_method(cx, obj, "__setattr__")
+    function = method.callee.value if isinstance(method, Bound) and isinstance(method.callee, Static) else None
+    if not isinstance(function, types.FunctionType) or function.__module__.partition(".")[0] == "torch":
+        return False
+    if function.__code__.co_filename == "<string>":
+        return False  # that of a frozen dataclass, see refuse_frozen
+    call(cx, method, [Static(name), value], {})
+    return True
 
+
+def _set_struct(cx: Context, obj: AbsVal, o: Rt, name: str, value: AbsVal) -> None:
     assert isinstance(o.type, StructType)
     cls = cx.struct_key(o.type.name)
     setter = inspect.getattr_static(cls, name, None)
@@ -357,7 +428,27 @@ def _set_struct(cx: Context, obj: AbsVal, o: Rt, name: str, value: AbsVal) -> No
         return
     if isinstance(cls, type):
         refuse_frozen(cx, cls, name, "assign to")
-    t = widen_field(cx, cls, name, value)
+    put_field(cx, o, name, value)
+
+
+def put_attribute(cx: Context, obj: AbsVal, name: str, value: AbsVal) -> None:
+    """`object.__setattr__(obj, name, value)`: without what the class itself does about it."""
+    o = resolve(cx, obj)
+    match o:
+        case InstanceObj():
+            cx.write(obj.id, InstanceObj(o.cls, {**o.fields, name: value}, o.site))
+        case Rt() if isinstance(o.type, StructType):
+            put_field(cx, o, name, value)
+        case _:
+            set_attribute(cx, obj, name, value)
+
+
+def put_field(cx: Context, o: Rt, name: str, value: AbsVal) -> None:
+    """Writes a field of a run-time object, of a frozen class too: its `__init__` does."""
+    from torch2cpp.binding.objects import widen_field
+
+    assert isinstance(o.type, StructType)
+    t = widen_field(cx, cx.struct_key(o.type.name), name, value)
     cx.effect("struct.set", o.operand, name, to_operand(cx, value, t))
     field_loads.note_write(cx, o, name, value)
 

@@ -9,6 +9,7 @@ from torch2cpp.binding.builtin_table import TABLE, Handler, all_static, builtin,
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.convert import describe, is_scalar, resolve
 from torch2cpp.binding.dict_views import snapshot, unordered
+from torch2cpp.binding.kept_objects import is_kept
 from torch2cpp.binding.values import (
     AbsVal,
     DictObj,
@@ -27,15 +28,13 @@ def _int(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
     if not args:
         return Static(0)
     v = tensor_or_item(cx, args[0])
-    if isinstance(v, Static):
+    if isinstance(v, Static) and not is_kept(cx, v.value):
         return operators.static_call(cx, int, v.value)
     if isinstance(v, Host):
         if v.type == INT:
             return v
         return operators.with_hints(cx, cx.scalar("int", v.operand), int, v)
-    from torch2cpp.binding.calls import call_method_if_any
-
-    made = call_method_if_any(cx, v, "__int__", [])
+    made = _converted(cx, v, "__int__", "__index__", "__trunc__")
     if made is None:
         cx.refuse("T2C150", f"int() of {describe(cx, v)}", "convert a number or a tensor of one element")
     return made
@@ -44,11 +43,22 @@ def _int(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
 @builtin(float)
 def _float(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
     v = tensor_or_item(cx, args[0]) if args else Static(0.0)
-    if isinstance(v, Static):
+    if isinstance(v, Static) and not is_kept(cx, v.value):
         return operators.static_call(cx, float, v.value)
     if isinstance(v, Host):
         return v if v.type == FLOAT else operators.with_hints(cx, cx.scalar("float", v.operand), float, v)
+    made = _converted(cx, v, "__float__", "__index__")
+    if made is not None:
+        return _float(cx, [made], {})
     cx.refuse("T2C150", f"float() of {describe(cx, v)}", "convert a number or a tensor of one element")
+
+
+def _converted(cx: Context, v: AbsVal, *methods: str) -> AbsVal | None:
+    """What the first of these methods that the object has gives."""
+    from torch2cpp.binding.calls import call_method_if_any, find_method
+
+    name = next((m for m in methods if find_method(cx, v, m) is not None), None)
+    return None if name is None else call_method_if_any(cx, v, name, [])
 
 
 def _in_base(spec: str) -> Handler:
@@ -176,7 +186,7 @@ def _set(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
     from torch2cpp.binding.literal_sets import make_set
 
     site = cx.site(None)
-    if all_static(args, kwargs) and not any(id(a.value) in cx.facts.state_objects for a in args):
+    if all_static(cx, args, kwargs):
         known = operators.static_call(cx, set, *(a.value for a in args))
         return make_set(cx, known.value, site)
     ref = new_set(cx, [], site)

@@ -29,6 +29,7 @@ from torch2cpp.binding.context import Context
 from torch2cpp.binding.convert import describe, is_scalar, resolve
 from torch2cpp.binding.dict_views import is_view
 from torch2cpp.binding.iteration import length_of
+from torch2cpp.binding.kept_objects import is_kept
 from torch2cpp.binding.optional import held_or_raise
 from torch2cpp.binding.picking import picked_by
 from torch2cpp.binding.values import (
@@ -72,7 +73,7 @@ def _len(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
 
         return tensor_len(cx, t, [], {})
     match o:
-        case Static(value):
+        case Static(value) if not is_kept(cx, value):
             return operators.static_call(cx, len, value)
         case Tup() | ListObj():
             return Static(len(o.elems))
@@ -216,6 +217,15 @@ def _setattr(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsV
     return NONE
 
 
+@builtin(object.__setattr__, static=False)
+def _own_setattr(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
+    """How a frozen dataclass sets its fields in `__post_init__`."""
+    from torch2cpp.binding.attributes import put_attribute
+
+    put_attribute(cx, args[0], _name_of(cx, args[1]), args[2])
+    return NONE
+
+
 def _name_of(cx: Context, v: AbsVal) -> str:
     if isinstance(v, Host):
         from torch2cpp.binding.items import need_static
@@ -242,6 +252,8 @@ def _id(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
 
 @builtin(abs)
 def _abs(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
+    from torch2cpp.binding.calls import call_method_if_any
+
     v = resolve(cx, args[0])
     if isinstance(v, Array):
         from torch2cpp.binding.numpy_arrays import function
@@ -252,6 +264,9 @@ def _abs(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
         return call_aten(cx, "abs", [t])
     if isinstance(v, Rt) and isinstance(v.type, OptionalType):
         v = held_or_raise(cx, v, TypeError, "bad operand type for abs(): 'NoneType'")
+    own = call_method_if_any(cx, args[0], "__abs__", [])
+    if own is not None:
+        return own
     if not isinstance(v, Host):
         cx.refuse("T2C150", f"abs() of {describe(cx, v)}", "give it a number or a tensor")
     return operators.with_hints(cx, cx.scalar("abs", v.operand), abs, v)

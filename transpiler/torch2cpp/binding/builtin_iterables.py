@@ -53,20 +53,29 @@ def _enumerate(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> Ab
 
 @builtin(zip, static=False)
 def _zip(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
+    from torch2cpp.binding.calls import call_python
+    from torch2cpp.binding.in_python import iterators
+
     if len(args) == 1 and isinstance(args[0], StarRest):
         rows = resolve(cx, args[0].value)
         if isinstance(rows, Rt) and isinstance(rows.type, ListType) and isinstance(rows.type.elem, TupleType):
             return Iter("unzip", (args[0].value,))
+        if isinstance(rows, Rt) and isinstance(rows.type, ListType) and isinstance(rows.type.elem, ListType):
+            return call_python(cx, iterators.columns, [args[0].value], {})  # type: ignore[arg-type]
         cx.refuse("T2C200", f"zip(*{describe(cx, rows)})", "append to one list per column instead")
     return Iter("zip", tuple(_indexable(cx, a) for a in args), born=cx.stamp())
 
 
 @builtin(reversed, static=False)
 def _reversed(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
+    from torch2cpp.binding.calls import call_method_if_any
     from torch2cpp.binding.comprehensions import is_lazy
 
     if is_lazy(args[0]):
         cx.raise_(TypeError, f"'{args[0].kind}' object is not reversible")
+    own = call_method_if_any(cx, args[0], "__reversed__", [])
+    if own is not None:
+        return own
     return Iter("reversed", (_indexable(cx, args[0]),), born=cx.stamp())
 
 
@@ -93,28 +102,50 @@ def _known_combinations(f: Callable[..., Any]) -> Handler:
 
         lists = [known_items(cx, a) if not (isinstance(a, Static) and isinstance(a.value, int)) else a for a in args]
         if any(x is None for x in lists):
-            pairs = _run_time_pairs(cx, f, args, kwargs)
-            if pairs is not None:
-                return pairs
+            tuples = _at_run_time(cx, f, args, kwargs)
+            if tuples is not None:
+                return tuples
             cx.refuse("T2C200", f"itertools.{f.__name__} of a run-time list", "write nested loops")
         plain = [x.value if isinstance(x, Static) else x for x in lists]
-        names = {k: v.value for k, v in kwargs.items()}
+        names = {k: v.value for k, v in kwargs.items() if isinstance(v, Static)}
         return Tup(tuple(Tup(tuple(c)) for c in f(*plain, **names)))
 
     return run
 
 
-def _run_time_pairs(cx: Context, f: Any, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal | None:
-    """Pairs out of run-time lists: what loops over them mostly want."""
+def _at_run_time(cx: Context, f: Any, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal | None:
+    """Out of run-time lists, where the length of each tuple is known; None where it is not."""
     from torch2cpp.binding.calls import call_python
-    from torch2cpp.binding.in_python import iterators
+    from torch2cpp.binding.in_python import combinations
 
-    if f is itertools.product and len(args) == 2 and not kwargs:
-        return call_python(cx, iterators.product_of_two, args, {})  # type: ignore[arg-type]
-    two = len(args) == 2 and isinstance(args[1], Static) and args[1].value == 2
-    if f is itertools.combinations and two:
-        return call_python(cx, iterators.pairs, args[:1], {})  # type: ignore[arg-type]
-    return None
+    def made(body: Any, *given: AbsVal) -> AbsVal:
+        return call_python(cx, body, list(given), {})
+
+    if any(isinstance(a, StarRest) for a in args):
+        return None
+    if f is itertools.product:
+        times = kwargs.get("repeat", Static(1))
+        if not isinstance(times, Static) or not args or times.value < 1:
+            return None
+        pools = [TABLE[list](cx, [a], {}) if isinstance(a, Iter) else a for a in args] * int(times.value)
+        out = made(combinations.ones, pools[0])
+        for pool in pools[1:]:
+            out = made(combinations.with_each, out, pool)
+        return out
+    length = args[1] if len(args) > 1 else kwargs.get("r")
+    if not isinstance(length, Static) or not isinstance(length.value, int) or length.value < 1:
+        return None
+    pool = TABLE[list](cx, [args[0]], {})
+    permuted = f is itertools.permutations
+    out = made(combinations.first_and_places if permuted else combinations.first_and_place, pool)
+    longer = {
+        itertools.permutations: combinations.with_unused,
+        itertools.combinations: combinations.with_later,
+        itertools.combinations_with_replacement: combinations.with_same_or_later,
+    }[f]
+    for _ in range(length.value - 1):
+        out = made(longer, out, pool)
+    return made(combinations.without_place, out)
 
 
 for _f in (itertools.combinations, itertools.product, itertools.permutations, itertools.combinations_with_replacement):

@@ -13,7 +13,8 @@ from torch2cpp.binding.context import Context, Label
 from torch2cpp.binding.control import labelled
 from torch2cpp.binding.convert import describe, resolve
 from torch2cpp.binding.in_python import iterators
-from torch2cpp.binding.values import NONE, AbsVal, Host, Iter, ScopeObj, Static
+from torch2cpp.binding.stand_ins import stand_in
+from torch2cpp.binding.values import NONE, AbsVal, Host, Iter, Native, ScopeObj, StarRest, Static
 
 Args = list[AbsVal]
 Kwargs = dict[str, AbsVal]
@@ -43,9 +44,33 @@ def _count(cx: Context, args: Args, kwargs: Kwargs) -> AbsVal:
 
 @builtin(itertools.islice, static=False)
 def _islice(cx: Context, args: Args, kwargs: Kwargs) -> AbsVal:
-    if len(args) != 2:
-        cx.refuse("T2C200", "islice() with a start", "skip the first items in the loop")
-    return _body(cx, iterators.islice_to, args, {})
+    if len(args) == 2 and not _is_none(args[1]):
+        return _body(cx, iterators.islice_to, args, {})
+    start, stop, step = [NONE, args[1], NONE] if len(args) == 2 else [*args[1:], NONE][:3]
+    start = Static(0) if _is_none(start) else start
+    step = Static(1) if _is_none(step) else step
+    if _is_none(stop):
+        return _body(cx, iterators.islice_from, [args[0], start, step], {})
+    return _body(cx, iterators.islice, [args[0], start, stop, step], {})
+
+
+def _is_none(v: AbsVal) -> bool:
+    return isinstance(v, Static) and v.value is None
+
+
+@builtin(itertools.zip_longest, static=False)
+def _zip_longest(cx: Context, args: Args, kwargs: Kwargs) -> AbsVal:
+    if len(args) != 2 or any(isinstance(a, StarRest) for a in args):
+        cx.refuse("T2C200", f"zip_longest() of {len(args)} iterables", "zip two, or index the lists")
+    return _body(cx, iterators.zip_longest_of_two, [*args, kwargs.get("fillvalue", NONE)], {})
+
+
+@builtin(itertools.groupby, static=False)
+def _groupby(cx: Context, args: Args, kwargs: Kwargs) -> AbsVal:
+    key = args[1] if len(args) > 1 else kwargs.get("key", NONE)
+    if isinstance(key, Static) and key.value is None:
+        key = Native("key", lambda c, a, k: a[0])
+    return _body(cx, iterators.groupby, [args[0], key], {})
 
 
 @builtin(itertools.repeat, static=False)
@@ -120,13 +145,17 @@ def next_item(cx: Context, it: Iter, end: Label) -> AbsVal:
 
 @builtin(next, static=False)
 def _next(cx: Context, args: Args, kwargs: Kwargs) -> AbsVal:
-    from torch2cpp.binding.calls import call, find_method
+    from torch2cpp.binding.calls import call, call_python, find_method
     from torch2cpp.binding.comprehensions import consume
+    from torch2cpp.binding.in_python import iterators
 
     it, site = args[0], cx.site(None)
+    it = stand_in(cx, it.value) if isinstance(it, Static) else it
     own = find_method(cx, it, "__next__")
     if own is not None and len(args) == 1:
         return call(cx, own, [], {})
+    if own is not None:
+        return call_python(cx, iterators.next_or, args, {})  # type: ignore[arg-type]
     o = resolve(cx, it)
     if not isinstance(o, Iter) or o.kind in ("list", "dict_view"):
         cx.refuse("T2C206", f"next() of {describe(cx, it)}", "use next(iter(xs)) or an index")

@@ -12,6 +12,7 @@ from torch2cpp.binding import operators
 from torch2cpp.binding.aten import scalar_item
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.convert import resolve
+from torch2cpp.binding.kept_objects import holds_state
 from torch2cpp.binding.values import (
     AbsVal,
     Array,
@@ -24,9 +25,10 @@ from torch2cpp.binding.values import (
 Handler = Callable[[Context, list[AbsVal], dict[str, AbsVal]], AbsVal]
 
 
-def all_static(args: list[AbsVal], kwargs: dict[str, AbsVal]) -> bool:
+def all_static(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> bool:
     """Whether Python itself can run the call now."""
-    return all(isinstance(a, Static) and not _holds_tensor(a.value) for a in [*args, *kwargs.values()])
+    given = [*args, *kwargs.values()]
+    return all(isinstance(a, Static) and not _holds_tensor(a.value) and not holds_state(cx, a.value) for a in given)
 
 
 def _holds_tensor(value: Any) -> bool:
@@ -41,8 +43,7 @@ def static_first(f: Callable[..., Any]) -> Callable[[Handler], Handler]:
     def wrap(handler: Handler) -> Handler:
         @functools.wraps(handler)
         def run(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
-            if all_static(args, kwargs) and not any(id(getattr(a, "value", None)) in cx.facts.state_objects
-                                                    for a in args):  # fmt: skip
+            if all_static(cx, args, kwargs):
                 from torch2cpp.binding.calls import _run_for_real
 
                 return _run_for_real(cx, f, args, kwargs)

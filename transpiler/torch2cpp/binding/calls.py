@@ -21,6 +21,7 @@ from torch2cpp.binding.control import branch, labelled
 from torch2cpp.binding.convert import describe, resolve
 from torch2cpp.binding.generators import generator, is_generator
 from torch2cpp.binding.impure import reason_not_to_call
+from torch2cpp.binding.kept_objects import holds_state
 from torch2cpp.binding.option_iterators import call_with_open
 from torch2cpp.binding.values import (
     NONE,
@@ -146,21 +147,23 @@ def _call_object(cx: Context, value: Any, args: list[AbsVal], kwargs: dict[str, 
         return call_python(cx, value, args, kwargs)
     if isinstance(value, functools._lru_cache_wrapper):
         return call(cx, Static(value.__wrapped__), args, kwargs)
-    if _all_static(args, kwargs):
+    method = inspect.getattr_static(type(value), "__call__", None)
+    if isinstance(method, types.FunctionType):
+        return call(cx, Static(method), [Static(value), *args], kwargs)
+    if _all_static(cx, args, kwargs):
         return _run_for_real(cx, value, args, kwargs)
     if isinstance(value, types.MethodDescriptorType) and args and value.__objclass__.__module__ == "builtins":
         from torch2cpp.binding.attributes import get_attribute
 
         return call(cx, get_attribute(cx, args[0], value.__name__), args[1:], kwargs)  # str.lower(s)
-    method = inspect.getattr_static(type(value), "__call__", None)
-    if isinstance(method, types.FunctionType):
-        return call(cx, Static(method), [Static(value), *args], kwargs)
     name = getattr(value, "__qualname__", repr(value))
     cx.refuse("T2C172", f"{name} has no Python source and no C++ meaning here", "use tensor operations or plain Python")
 
 
-def _all_static(args: list[AbsVal], kwargs: dict[str, AbsVal]) -> bool:
-    return all(isinstance(a, Static) and not isinstance(a.value, torch.Tensor) for a in [*args, *kwargs.values()])
+def _all_static(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> bool:
+    given = [*args, *kwargs.values()]
+    known = all(isinstance(a, Static) and not isinstance(a.value, torch.Tensor) for a in given)
+    return known and not any(holds_state(cx, a.value) for a in given)
 
 
 def _run_for_real(cx: Context, f: Callable[..., Any], args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
@@ -195,7 +198,7 @@ def call_python(cx: Context, fn: types.FunctionType, args: list[AbsVal], kwargs:
     try:
         parsed = parse_function(plain)
     except NoSource as error:
-        if _all_static(args, kwargs):
+        if _all_static(cx, args, kwargs):
             return _run_for_real(cx, fn, args, kwargs)
         cx.refuse("T2C172", f"{fn.__qualname__} has no source: {error}", "define it in a file")
     if plain.__code__.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
@@ -272,7 +275,7 @@ def interpret(cx: Context, f: _Callee, args: list[AbsVal], kwargs: dict[str, Abs
     def body(label: Label) -> AbsVal:
         return run_function(cx, f, names, args[0] if args else None, label)
 
-    with cx.at(CallSite(span, f.name)):
+    with cx.at(CallSite(span, f.name, cx.inner)):
         return use(cx, labelled(cx, f.name.rpartition(".")[2].strip("<>"), body, span))
 
 

@@ -7,17 +7,13 @@ tag, works on the one option that is there, and joins the results, which mostly 
 
 from __future__ import annotations
 
-import enum
 import functools
 from collections.abc import Callable
-from types import NoneType
 from typing import Any, Concatenate, ParamSpec
-
-import torch
 
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.control import branch
-from torch2cpp.binding.convert import from_operand
+from torch2cpp.binding.convert import from_operand, is_constant
 from torch2cpp.binding.values import AbsVal, Choice, Host, Static, Tup, Unbound
 from torch2cpp.diagnostics import Refused
 from torch2cpp.hostir.ops import Operand, Value
@@ -65,15 +61,9 @@ def distribute(cx: Context, choice: Choice, f: Callable[[AbsVal], AbsVal]) -> Ab
     return step(0)
 
 
-#: Kinds of known values that are looked up rather than branched over.
-_CONSTANTS = (enum.Enum, bool, int, float, str, NoneType, torch.dtype)
-
-
 def _of_constants(cx: Context, choice: Choice, f: Callable[[AbsVal], AbsVal]) -> AbsVal | None:
     """`f` of a choice between constants, where it gives a bool or number for each and does nothing else."""
-    if any(o.slot is not None or not isinstance(o.static, Static) for o in choice.options):
-        return None
-    if not all(isinstance(o.static.value, _CONSTANTS) for o in choice.options):
+    if not all(o.slot is None and is_constant(o.static) for o in choice.options):
         return None
     values = []
     for option in choice.options:

@@ -20,8 +20,10 @@ from torch2cpp.binding.for_loops import loop
 from torch2cpp.binding.generators import GeneratorCall, in_frames, run_generator, take
 from torch2cpp.binding.item_writes import set_item
 from torch2cpp.binding.iteration import Items, at_run_time, items_of
+from torch2cpp.binding.kept_objects import is_kept, walks_itself
 from torch2cpp.binding.option_iterators import is_open, settle
 from torch2cpp.binding.optional import narrow, refinements
+from torch2cpp.binding.stand_ins import has_stand_in, stand_in
 from torch2cpp.binding.values import NONE, AbsVal, Choice, InstanceObj, Iter, ListObj, Rt, ScopeObj, Static, Tup
 from torch2cpp.binding.variables import set_name, stored_in
 from torch2cpp.hostir.types import StructType
@@ -205,8 +207,9 @@ def iterator_of(cx: Context, v: AbsVal) -> AbsVal:
     from torch2cpp.binding.in_python import iterators
     from torch2cpp.binding.objects import python_class
 
+    v = stand_in(cx, v.value) if isinstance(v, Static) and has_stand_in(v.value) else v
     o = resolve(cx, v)
-    if not _is_object(o):
+    if not _is_object(cx, o):
         return o if isinstance(o, Iter) else v
     given = v
     if find_method(cx, v, "__iter__") is not None:
@@ -221,7 +224,9 @@ def iterator_of(cx: Context, v: AbsVal) -> AbsVal:
     return v
 
 
-def _is_object(o: AbsVal) -> bool:
+def _is_object(cx: Context, o: AbsVal) -> bool:
+    if isinstance(o, Static):
+        return is_kept(cx, o.value) or walks_itself(o.value)
     return isinstance(o, InstanceObj) or (isinstance(o, Rt) and isinstance(o.type, StructType))
 
 
@@ -244,7 +249,9 @@ def _lazily(cx: Context, o: Iter, one: Callable[[AbsVal], None], site: Any) -> N
         case "filter":
             consume(cx, o.parts[0], lambda x: _filtered(cx, o.extra, x, one), site)
         case "map" if len(o.parts) == 1:
-            consume(cx, o.parts[0], lambda x: one(call(cx, o.extra, [x], {})), site)
+            from torch2cpp.binding.iteration import mapped
+
+            consume(cx, o.parts[0], lambda x: one(mapped(cx, o.extra, [x])), site)
         case "map":
             _zipped(cx, o.parts, lambda t: one(call(cx, o.extra, list(t.elems), {})), site)
         case "zip":

@@ -15,6 +15,7 @@ from torch2cpp.binding.convert import describe, is_scalar, resolve, same_layout,
 from torch2cpp.binding.counter_methods import counter_binary, counter_equal, counter_inplace
 from torch2cpp.binding.dict_views import is_view, snapshot
 from torch2cpp.binding.items import _tuple
+from torch2cpp.binding.kept_objects import holds_state
 from torch2cpp.binding.keys import key_operand
 from torch2cpp.binding.own_equality import searched
 from torch2cpp.binding.unlike import common_type
@@ -30,7 +31,8 @@ def contains(cx: Context, obj: AbsVal, item: AbsVal) -> AbsVal:
         return contains(cx, o.parts[0], item)
     o = obj = snapshot(cx, o, any_order=True) if isinstance(o, Iter) else obj
     o = resolve(cx, o)
-    if isinstance(o, Static) and isinstance(item, Static) and not isinstance(o.value, torch.Tensor):
+    known = isinstance(o, Static) and isinstance(item, Static) and not isinstance(o.value, torch.Tensor)
+    if known and not holds_state(cx, o.value) and not holds_state(cx, item.value):
         return operators.static_call(cx, lambda x, y: y in x, o.value, item.value)
     t = operators.tensor_of(cx, o)
     if t is not None:

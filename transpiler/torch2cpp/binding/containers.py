@@ -106,11 +106,11 @@ def widen_element(cx: Context, site: Any, have: Type, elem: AbsVal) -> None:
     cx.facts.examples.setdefault(site, elem)
 
 
-def element_type(cx: Context, elem: AbsVal) -> Type:
+def element_type(cx: Context, elem: AbsVal, field: bool = False) -> Type:
     """The type an element has inside a run-time container; mutable ones must be run-time themselves."""
     make_run_time(cx, elem)
     try:
-        with cx.to_store():
+        with cx.to_store(field):
             return type_of(cx, elem)
     except NoType as error:
         cx.refuse("T2C112", f"{error} is stored in a run-time container", "store tensors and numbers")

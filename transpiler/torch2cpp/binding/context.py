@@ -38,6 +38,8 @@ class Facts:
     examples: dict[Any, Any] = field(default_factory=dict)
     #: Loops over static ranges that must be unrolled.
     unrolled: set[Any] = field(default_factory=set)
+    #: Loops that should have been unrolled, but whose condition turned out to depend on data.
+    rolled: set[Any] = field(default_factory=set)
     #: Joins at which lists or dicts of the model meet that are changed later.
     apart: set[Any] = field(default_factory=set)
     #: Loops whose body changes the length of what they walk.
@@ -68,6 +70,8 @@ class Facts:
     kept: dict[Any, Type] = field(default_factory=dict)
     #: A library's class -> the class that stands for it.
     library_classes: dict[type, Any] = field(default_factory=dict)
+    #: id of an object of a library in the model -> the object that stands for it.
+    stand_ins: dict[int, Any] = field(default_factory=dict)
     #: User classes of exceptions -> types of their fields, where they are raised.
     raised: dict[type, dict[str, Type]] = field(default_factory=dict)
     #: Classes of handlers that read more of an exception than its message.
@@ -162,6 +166,8 @@ class Context:
         #: Where in the unrolled program we are: call sites and iteration numbers.
         self.path: tuple[Any, ...] = ()
         self.span: Span = NOWHERE
+        #: Where in a library's own file that is, of which `span` is the call.
+        self.inner: Span | None = None
         #: Kind of each source line reached: (file, line) -> {"static", "host", "tensor"}
         self.line_kinds: dict[tuple[str, int], set[str]] = {}
         self._stamps = itertools.count(1)
@@ -228,6 +234,8 @@ class Context:
         self.copies: dict[int, Any] = {}
         #: Whether types are asked for to store values: then members of an enum have one.
         self.storing = False
+        #: Whether it is a field of an object: then members of an IntEnum stay members too.
+        self.storing_field = False
         #: Values that already carry a Python name.
         self.named: set[int] = set()
 
@@ -293,7 +301,16 @@ class Context:
 
     def site(self, node: Any) -> Any:
         """A key for this node on this path, the same in every round."""
-        return (self.path, self.span.file, self.span.line, self.span.column, type(node).__name__)
+        site = (self.path, self.span.file, self.span.line, self.span.column, type(node).__name__)
+        return site if self.inner is None else (*site, self.inner.line, self.inner.column)
+
+    def enter(self, node: Any) -> tuple[Span, Span | None]:
+        """Goes to the place of a node; gives what to set `span` and `inner` back to."""
+        saved = self.span, self.inner
+        source = self.frame.source
+        self.span = source.place(node, saved[0])
+        self.inner = source.span(node) if is_library(source.file) else None
+        return saved
 
     @contextmanager
     def at(self, key: Any) -> Iterator[None]:
@@ -306,13 +323,14 @@ class Context:
             self.path = saved
 
     @contextmanager
-    def to_store(self) -> Iterator[None]:
-        """While the body runs, types are those of what a run-time container holds."""
-        saved, self.storing = self.storing, True
+    def to_store(self, field: bool = False) -> Iterator[None]:
+        """While the body runs, types are those of what a run-time container, or a field of an object, holds."""
+        saved = self.storing, self.storing_field
+        self.storing, self.storing_field = True, field
         try:
             yield
         finally:
-            self.storing = saved
+            self.storing, self.storing_field = saved
 
     @contextmanager
     def label(self, name: str) -> Iterator[Label]:
@@ -486,6 +504,8 @@ class CallSite:
 
     span: Span
     callee: str
+    #: Where in a library's own file the call is.
+    inner: Span | None = None
 
 
 def _is_library(file: str) -> bool:

@@ -30,6 +30,7 @@ from torch2cpp.binding.values import (
     Ref,
     Rt,
     RtObj,
+    SliceVal,
     Static,
     Sym,
     Tensor,
@@ -66,6 +67,10 @@ from torch2cpp.hostir.types import NONE as NONE_TYPE
 SCALARS = {bool: BOOL, int: INT, float: FLOAT, str: STR, complex: COMPLEX}
 
 
+#: Name of the record that a slice is at run time.
+SLICE = "slice"
+
+
 class NoType(Exception):
     """The value has no run-time form (a module, a function, ...)."""
 
@@ -88,6 +93,15 @@ def resolve(cx: Context, v: AbsVal) -> AbsVal:
 def is_scalar(v: AbsVal) -> bool:
     """Whether the value is a Python scalar, known or not."""
     return isinstance(v, Host) or (isinstance(v, Static) and type(v.value) in SCALARS)
+
+
+#: Kinds of known values that are told apart by a number and looked up, rather than branched over.
+_CONSTANTS = (enum.Enum, bool, int, float, str, type(None), torch.dtype)
+
+
+def is_constant(v: AbsVal) -> bool:
+    """Whether a value is known and of a kind that is looked up."""
+    return isinstance(v, Static) and isinstance(v.value, _CONSTANTS)
 
 
 def is_static(v: AbsVal) -> bool:
@@ -117,7 +131,16 @@ def static_type(value: Any) -> Type:
         return table_type(value)
     if isinstance(value, torch.dtype | torch.device):
         return STR
+    if isinstance(value, slice):
+        return slice_type(static_type(value.start), static_type(value.stop), static_type(value.step))
     raise NoType(type(value).__name__)
+
+
+def slice_type(*bounds: Type) -> Type:
+    """The type of a slice that is kept at run time: a record of its bounds."""
+    if not all(b in (INT, NONE_TYPE) for b in bounds):
+        raise NoType("a slice of other bounds than ints")
+    return RecordType("namedtuple", SLICE, tuple(zip(("start", "stop", "step"), bounds)))
 
 
 def table_type(value: dict[Any, Any]) -> Type:
@@ -137,7 +160,11 @@ def type_of(cx: Context, v: AbsVal) -> Type:
     v = resolve(cx, v)
     match v:
         case Static(value):
-            if cx.storing and isinstance(value, enum.Enum) and not isinstance(value, enum.IntEnum):
+            if (
+                cx.storing
+                and isinstance(value, enum.Enum)
+                and (cx.storing_field or not isinstance(value, enum.IntEnum))
+            ):
                 return enum_type(type(value))
             if isinstance(value, tuple) and hasattr(value, "_fields"):
                 cx.facts.named_tuples[type(value).__name__] = type(value)
@@ -184,6 +211,8 @@ def type_of(cx: Context, v: AbsVal) -> Type:
             return whole if v.tensor.rank > 0 else FLOAT
         case Choice():
             return _choice_type(cx, v)
+        case SliceVal():
+            return slice_type(type_of(cx, v.start), type_of(cx, v.stop), type_of(cx, v.step))
         case Iter() if v.kind == "list":
             return TupleType(tuple(type_of(cx, e) for e in v.parts), "list")
     raise NoType(describe(cx, v))
@@ -214,7 +243,8 @@ def describe(cx: Context, v: AbsVal) -> str:
                 return f"the module {type(value).__name__}"
             if isinstance(value, torch.Tensor):
                 return f"a tensor of the model, {static_type(value)}"
-            return text if len(text) < 60 else f"a {type(value).__name__}"
+            by_address = getattr(type(value), "__repr__", None) is object.__repr__
+            return text if len(text) < 60 and not by_address else f"a {type(value).__name__}"
         case Host():
             return f"a run-time {v.type}"
         case Tensor():
@@ -269,6 +299,8 @@ def to_operand(cx: Context, v: AbsVal, want: Type) -> Operand:
             return _convert(cx, obj, want)
         case Tup():
             return _sequence(cx, obj.elems, want)
+        case SliceVal():
+            return _sequence(cx, (obj.start, obj.stop, obj.step), want)
         case ListObj():
             return _sequence(cx, obj.elems, want)
         case DictObj():
@@ -320,6 +352,8 @@ def _static_operand(cx: Context, value: Any, want: Type) -> Operand:
         return float(value) if want == FLOAT and type(value) is int else value
     if isinstance(value, tuple | list):
         return _sequence(cx, tuple(map(Static, value)), want)
+    if isinstance(value, slice):
+        return _sequence(cx, (Static(value.start), Static(value.stop), Static(value.step)), want)
     if isinstance(value, dict):
         return _mapping(cx, [(k, Static(x)) for k, x in value.items()], want)
     raise NoType(type(value).__name__)
@@ -486,6 +520,8 @@ def _record(cx: Context, t: RecordType, elems: tuple[AbsVal, ...], site: Any) ->
     from torch2cpp.binding.containers import new_dict
 
     names = tuple(n for n, _ in t.fields)
+    if t.name == SLICE and SLICE not in cx.facts.named_tuples:
+        return SliceVal(*elems)
     if t.kind == "namedtuple":
         return Tup(elems, cx.facts.named_tuples.get(t.name), names)
     return new_dict(cx, [(Static(n), e) for n, e in zip(names, elems)], site)

@@ -14,7 +14,7 @@ from torch2cpp.binding.aten import NoOverload
 from torch2cpp.binding.calls import _unwrapped
 from torch2cpp.binding.context import Context, Exit, Facts, Frame, Restart, struct_name
 from torch2cpp.binding.control import run_path
-from torch2cpp.binding.convert import NoType, describe, same_layout, to_operand
+from torch2cpp.binding.convert import SLICE, NoType, describe, same_layout, to_operand
 from torch2cpp.binding.join_values import Inside, type_in
 from torch2cpp.binding.signature import InputSpec, ParamSpec, kinds_of
 from torch2cpp.binding.values import (
@@ -276,8 +276,8 @@ def _result_type(cx: Context, exits: list[Exit]) -> Type:
             cx.refuse("T2C114", f"{describe(cx, path.value)} is returned", "return tensors, numbers and containers",
                       span=path.span)  # fmt: skip
         if _holds_members(cx, t, set()):
-            cx.refuse("T2C114", f"{describe(cx, path.value)} is returned", "return the names or values of enum members",
-                      span=path.span)  # fmt: skip
+            remedy = "return the names or values of enum members, and the bounds of slices"
+            cx.refuse("T2C114", f"{describe(cx, path.value)} is returned", remedy, span=path.span)
         result = t if result is None else join_or_union(result, t)
     return result if result is not None else NONE_TYPE
 
@@ -295,6 +295,8 @@ def _holds_members(cx: Context, t: Type, seen: set[Type]) -> bool:
             inner = t.elems
         case RecordType():
             inner = tuple(x for _, x in t.fields)
+            if t.name == SLICE and SLICE not in cx.facts.named_tuples:
+                return True
         case UnionType():
             inner = t.members
         case StructType() if t not in seen:

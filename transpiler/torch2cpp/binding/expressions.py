@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import enum
 from collections.abc import Callable
 from typing import Any
 
@@ -48,14 +49,13 @@ def handles(*kinds: type) -> Callable[[Handler], Handler]:
 def evaluate(cx: Context, node: cst.BaseExpression) -> AbsVal:
     """The abstract value of an expression; emits what it takes to compute it."""
     handler = _HANDLERS.get(type(node))
-    saved = cx.span
-    cx.span = cx.frame.source.place(node, cx.span)
+    saved = cx.enter(node)
     try:
         if handler is None:
             cx.refuse("T2C201", f"{type(node).__name__} expressions are not supported", "rewrite the expression")
         return handler(cx, node)
     finally:
-        cx.span = saved
+        cx.span, cx.inner = saved
 
 
 # Literals and names ------------------------------------------------------------------------------
@@ -295,6 +295,10 @@ def identical(cx: Context, a: AbsVal, b: AbsVal) -> AbsVal:
         if are_two_objects(cx, a, b):
             return Static(False)
         return cx.scalar("tensor.is_same", a.operand, b.operand)
+    if any(isinstance(v, Static) and isinstance(v.value, enum.Enum) for v in (a, b)) and (
+        {_kind(v) for v in (a, b) if isinstance(v, Host)} & {"int", "str"}
+    ):
+        cx.refuse("T2C153", "a run-time number or string `is` a member of an enum", "compare with ==")
     if (
         (isinstance(a, Host) and isinstance(b, Host))
         or (isinstance(a, Static) and isinstance(b, Host))

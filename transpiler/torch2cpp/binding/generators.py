@@ -95,7 +95,7 @@ def run_generator(cx: Context, call: GeneratorCall, one: Callable[[AbsVal], None
     def body(label: Label) -> AbsVal:
         return run_function(cx, call.f, call.names, call.first, label, give)
 
-    with in_frames(cx, [*ours]), cx.at(CallSite(cx.span, call.f.name)):
+    with in_frames(cx, [*ours]), cx.at(CallSite(cx.span, call.f.name, cx.inner)):
         return labelled(cx, call.f.name.rpartition(".")[2], body, cx.span)
 
 

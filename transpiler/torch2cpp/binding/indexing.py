@@ -264,7 +264,7 @@ def _view(
 
 def slice_dim(cx: Context, t: Tensor, dim: int, bounds: list[AbsVal]) -> Tensor:
     """`aten.slice.Tensor` on one dimension; sizes follow Python's rules in every sample world."""
-    start, stop, step = (_bound(cx, b) for b in bounds)
+    start, stop, step = (_bound(cx, b, absent) for b, absent in zip(bounds, (0, 2**63 - 1, 1)))
     if (start, stop, step) == _FULL:
         return t
     if isinstance(step, int) and step <= 0:
@@ -282,7 +282,8 @@ def slice_dim(cx: Context, t: Tensor, dim: int, bounds: list[AbsVal]) -> Tensor:
     return _view(cx, torch.ops.aten.slice.Tensor, t, bounds_and_step, Meta(t.meta.dtype, dims), "part")
 
 
-def _bound(cx: Context, b: AbsVal) -> Any:
+def _bound(cx: Context, b: AbsVal, absent: int) -> Any:
+    """A bound as a number, None or a run-time int; `absent` is what None stands for where that depends."""
     if b is None or (isinstance(b, Static) and b.value is None):
         return None
     if isinstance(b, Static):
@@ -293,6 +294,14 @@ def _bound(cx: Context, b: AbsVal) -> Any:
         return b
     if isinstance(b, Tensor) and b.rank == 0:
         return from_item(cx, b, "tensor.item")
+    if isinstance(b, Rt) and isinstance(b.type, OptionalType) and b.type.elem == INT:
+        from torch2cpp.binding.control import branch
+        from torch2cpp.binding.optional import held, is_none
+
+        missing = is_none(cx, b)
+        if isinstance(missing, Static):
+            return None if missing.value else held(cx, b)
+        return branch(cx, missing.operand, lambda: Static(absent), lambda: held(cx, b), "bound", cx.span)
     cx.refuse("T2C145", f"a slice bound is {describe(cx, b)}", "use an int")
 
 

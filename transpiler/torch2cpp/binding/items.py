@@ -22,6 +22,7 @@ from torch2cpp.binding.convert import (
     type_of,
 )
 from torch2cpp.binding.dict_kinds import factory_in_model, factory_of, is_counter
+from torch2cpp.binding.kept_objects import is_kept
 from torch2cpp.binding.keys import key_operand
 from torch2cpp.binding.picking import index_message, picked_at, picked_by
 from torch2cpp.binding.values import (
@@ -64,7 +65,7 @@ def get_item(cx: Context, obj: AbsVal, index: AbsVal) -> AbsVal:
 
         index = scalar_item(cx, index)
     match o:
-        case Static(value):
+        case Static(value) if not is_kept(cx, value):
             return _static_item(cx, obj, value, index)
         case Tup():
             return _sequence_item(cx, obj, list(o.elems), index, is_list=False)
@@ -141,7 +142,7 @@ def _static_item(cx: Context, obj: AbsVal, value: Any, index: AbsVal) -> AbsVal:
     if isinstance(value, range) and isinstance(index, Host):
         return _range_item(cx, RangeVal(Static(value.start), Static(value.stop), Static(value.step)), index)
     if isinstance(index, Host):
-        if index.loops - cx.facts.unrolled and isinstance(value, torch.nn.Module | list | tuple):
+        if index.loops - cx.facts.unrolled - cx.facts.rolled and isinstance(value, torch.nn.Module | list | tuple):
             need_static(cx, index)
         if isinstance(value, torch.nn.ModuleList | torch.nn.Sequential):
             return picked_at(cx, tuple(map(Static, value)), index, lambda: index_message(cx, index))
@@ -216,7 +217,7 @@ def _static_dict_item(cx: Context, items: dict[Any, Any], key: Host) -> AbsVal:
 
 def need_static(cx: Context, index: Host) -> None:
     """A value that must be static follows from loops over static ranges: unroll those."""
-    loops = index.loops - cx.facts.unrolled
+    loops = index.loops - cx.facts.unrolled - cx.facts.rolled
     if loops:
         cx.facts.unrolled |= loops
         raise Restart

@@ -12,6 +12,7 @@ from torch2cpp.binding import operators
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.convert import NoType, describe, from_operand, resolve, to_operand, type_of
 from torch2cpp.binding.generators import take
+from torch2cpp.binding.kept_objects import is_kept
 from torch2cpp.binding.meta import DEFAULT_HINTS, hints_of
 from torch2cpp.binding.optional import held_or_raise
 from torch2cpp.binding.unlike import common_type
@@ -135,6 +136,8 @@ def _static_items(cx: Context, v: AbsVal, value: Any) -> Items:
     as_state = state_of_static(cx, value)
     if as_state is not None:
         return items_of(cx, as_state)
+    if is_kept(cx, value) and call_has(cx, v, "__getitem__"):
+        return _instance_items(cx, v)
     try:
         elems = list(value)
     except TypeError as e:
@@ -239,6 +242,8 @@ def call_has(cx: Context, v: AbsVal, name: str) -> bool:
     if isinstance(o, Rt) and isinstance(o.type, StructType):
         key = cx.struct_key(o.type.name)
         return isinstance(key, type) and hasattr(key, name)
+    if isinstance(o, Static):
+        return is_kept(cx, o.value) and hasattr(type(o.value), name)
     return isinstance(o, InstanceObj) and hasattr(o.cls, name)
 
 
@@ -267,12 +272,10 @@ def _iter_items(cx: Context, o: Iter) -> Items:
         case "reversed":
             return _reversed_items(cx, items_of(cx, o.parts[0]))
         case "map":
-            from torch2cpp.binding.calls import call
-
             zipped = _zip_items(cx, [items_of(cx, p) for p in o.parts])
             return Items(
                 zipped.count,
-                lambda i: call(cx, o.extra, list(zipped.get(i).elems), {}),
+                lambda i: mapped(cx, o.extra, list(zipped.get(i).elems)),
                 zipped.known,
                 most=zipped.most,
                 walked=zipped.walked,
@@ -286,6 +289,14 @@ def _iter_items(cx: Context, o: Iter) -> Items:
         case "unzip":
             return _unzip_items(cx, o)
     cx.refuse("T2C164", f"iteration over a {o.kind}", "make it a list first")
+
+
+def mapped(cx: Context, function: AbsVal, args: list[AbsVal]) -> AbsVal:
+    """One item of `map(function, ...)`; what it makes is not what the expression around makes."""
+    from torch2cpp.binding.calls import call
+
+    with cx.at("map"):
+        return call(cx, function, args, {})
 
 
 def _enumerated(cx: Context, inner: Items, start: AbsVal) -> Items:

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 
 from torch2cpp.binding.context import Context, Exit, Restart, tensor_type
-from torch2cpp.binding.convert import NoType, is_scalar, resolve, same_layout, static_type, to_operand
+from torch2cpp.binding.convert import NoType, is_constant, is_scalar, resolve, same_layout, static_type, to_operand
 from torch2cpp.binding.growth import learn_type
 from torch2cpp.binding.join_values import (
     Group,
@@ -308,7 +308,9 @@ class _Merger:
         for g, group in enumerate(groups):
             slot = None if group.type is None else self._slot(vals, members, g, group.type, f"{name}_{g}")
             options.append(Option(slot, group.example, slot is not None and isinstance(group.type, OptionalType)))
-        return Choice(tag, tuple(options), name, self.unroll)
+        # Constants such as members of an enum are told apart by the tag alone: the loop stays one.
+        loop = None if all(o.slot is None and is_constant(o.static) for o in options) else self.unroll
+        return Choice(tag, tuple(options), name, loop)
 
     def _group(self, groups: list[Group], path: Exit, option: AbsVal) -> int | None:
         """The number of the group an option belongs to, a new one if need be."""

@@ -20,11 +20,13 @@ from torch2cpp.binding.dict_kinds import factory_in_model, kind_of
 from torch2cpp.binding.growth import note_container
 from torch2cpp.binding.values import AbsVal, Host, Ref, Rt, RtObj, Static
 from torch2cpp.hostir.ops import Cell, Load, Store
+from torch2cpp.hostir.pyvalues import has_fields, own_fields
 from torch2cpp.hostir.types import (
     NEVER,
     DictType,
     ListType,
     OptionalType,
+    ScalarType,
     StructType,
     TupleType,
     Type,
@@ -81,11 +83,11 @@ def runtime_type(cx: Context, value: Any) -> Type:
         if key is None or item is None:
             raise NoType("a dict of unlike values")
         return DictType(key, item, kind_of(cx, factory_in_model(value), id(value)))
-    if isinstance(value, enum.Enum) and not isinstance(value, enum.IntEnum):
+    if isinstance(value, enum.Enum):
         return enum_type(type(value))
     if isinstance(value, tuple) and not hasattr(value, "_fields"):
         return TupleType(tuple(runtime_type(cx, x) for x in value))
-    if hasattr(value, "__dict__") and not isinstance(value, type | torch.Tensor | torch.nn.Module | enum.Enum):
+    if has_fields(value) and not isinstance(value, type | torch.Tensor | torch.nn.Module | enum.Enum):
         return _object_type(cx, value)
     return static_type(value)
 
@@ -97,7 +99,7 @@ def _object_type(cx: Context, value: Any) -> Type:
     cls = type(value)
     if not is_interpretable(cls):
         raise NoType(cls.__name__)
-    fields = {name: runtime_type(cx, x) for name, x in vars(value).items()}
+    fields = {name: runtime_type(cx, x) for name, x in own_fields(value).items()}
     have = cx.facts.structs.get(cls, {})
     wide: dict[str, Type] = dict(have)
     for name, t in fields.items():
@@ -150,22 +152,22 @@ def _cell(cx: Context, obj: Any, name: str) -> Cell:
         fact = cx.facts.containers.get(("state", key))
         if fact is not None and (wide := join(t, fact)) is not None:
             t = wide
-        cx.cells[key] = Cell(_cell_name(cx, obj, name), t, "state", _as_initial(initial))
+        cx.cells[key] = Cell(_cell_name(cx, obj, name), t, "state", _as_initial(initial, t))
     return cx.cells[key]
 
 
-def _as_initial(value: Any) -> Any:
+def _as_initial(value: Any, t: Type) -> Any:
     """The value of an attribute before the first call, as a cell holds it."""
     if value is ABSENT:
         return None
-    if isinstance(value, enum.Enum) and not isinstance(value, enum.IntEnum):
+    if isinstance(value, enum.Enum) and isinstance(t, ScalarType) and t.of:
         return list(type(value)).index(value)
     return value
 
 
 def store_attribute(cx: Context, obj: Any, name: str, value: AbsVal) -> None:
     """`obj.name = value` for an object of the model."""
-    if isinstance(obj, type) or not hasattr(obj, "__dict__"):
+    if isinstance(obj, type) or not has_fields(obj):
         cx.refuse("T2C177", f"{name!r} of {obj!r} is assigned", "keep what changes in an attribute of the model")
     key = _key(obj, name)
     initial = _initial(obj, name)
@@ -181,7 +183,7 @@ def store_attribute(cx: Context, obj: Any, name: str, value: AbsVal) -> None:
         )
     if isinstance(value, Static) and value.value is initial and key not in cx.facts.state:
         return
-    new = element_type(cx, value)
+    new = element_type(cx, value, field=True)
     old = cx.facts.state.get(key, start)
     wide = join_or_union(old, new)
     if not (isinstance(value, Static) and value.value is None):

@@ -10,10 +10,11 @@ import types
 from typing import Any
 
 from torch2cpp.binding.arguments import Generated
+from torch2cpp.binding.cached_properties import cached_property
 from torch2cpp.binding.choices import distributes
 from torch2cpp.binding.context import Context, Restart, struct_name
 from torch2cpp.binding.control import branch
-from torch2cpp.binding.convert import SCALARS, describe, resolve
+from torch2cpp.binding.convert import SCALARS, describe, resolve, to_operand
 from torch2cpp.binding.dict_kinds import factory_of, is_counter
 from torch2cpp.binding.growth import fit_inside
 from torch2cpp.binding.unlike import common_type
@@ -31,7 +32,7 @@ from torch2cpp.binding.values import (
     Unbound,
     fresh_id,
 )
-from torch2cpp.hostir.types import NEVER, StructType, Type
+from torch2cpp.hostir.types import NEVER, NoneType, OptionalType, StructType, Type
 
 
 def instantiate(cx: Context, cls: type, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
@@ -47,7 +48,7 @@ def instantiate(cx: Context, cls: type, args: list[AbsVal], kwargs: dict[str, Ab
     if not is_interpretable(cls):
         from torch2cpp.binding.calls import _all_static, _run_for_real
 
-        if _all_static(args, kwargs):
+        if _all_static(cx, args, kwargs):
             return _run_for_real(cx, cls, args, kwargs)
         cx.refuse("T2C180", f"{cls.__qualname__} objects are made at run time", "use plain Python classes")
     if cls in cx.facts.structs:
@@ -141,10 +142,10 @@ def _dataclass_init(cx: Context, ref: Ref, cls: Any, args: list[AbsVal], kwargs:
     ordered = {f.name: values[f.name] for f in dataclasses.fields(cls) if f.name in values}
     obj = cx.state.heap[ref.id]
     if isinstance(obj, RtObj):
-        from torch2cpp.binding.attributes import set_attribute
+        from torch2cpp.binding.attributes import put_field
 
         for name, value in ordered.items():
-            set_attribute(cx, ref, name, value)
+            put_field(cx, obj.value, name, value)
     else:
         cx.write(ref.id, InstanceObj(cls, {**obj.fields, **ordered}, obj.site))
     passed_on = [
@@ -194,9 +195,33 @@ def new_struct(cx: Context, key: Any) -> Ref:
     value = cx.host("struct.new", name, (), type_=StructType(name), label=name.lower())
     if not isinstance(key, type):
         cx.unfilled[value.id] = set(cx.facts.structs[key])
+    else:
+        for property_name in _cached_in(key, cx.facts.structs[key]):
+            nothing = to_operand(cx, Static(None), cx.facts.structs[key][property_name])
+            cx.effect("struct.set", value, property_name, nothing)
     ref = Ref(fresh_id())
     cx.state.heap[ref.id] = RtObj(Rt(value, StructType(name)), ("struct", name))
     return ref
+
+
+def _cached_in(cls: type, fields: dict[str, Type]) -> list[str]:
+    """The fields that hold what cached properties computed: None before that."""
+    return [name for name in fields if cached_property(cls, name) is not None]
+
+
+def widen_cached(cx: Context, cls: type, name: str, value: AbsVal) -> Type:
+    """The type of the field that holds a cached property: the value's, or None as long as it was not computed."""
+    from torch2cpp.binding.containers import element_type
+
+    t = element_type(cx, value)
+    if isinstance(t, OptionalType | NoneType):
+        cx.refuse("T2C180", f"the cached property {cls.__name__}.{name}, which may be None",
+                  "compute it in __init__, or use a plain property")  # fmt: skip
+    fields = cx.facts.structs[cls]
+    if _widen(cx, cls, fields, name, value) | _widen(cx, cls, fields, name, Static(None)):
+        raise Restart
+    fit_inside(cx, value, fields[name])
+    return fields[name]
 
 
 def _widen(cx: Context, key: Any, fields: dict[str, Type], name: str, value: AbsVal) -> bool:
@@ -204,7 +229,7 @@ def _widen(cx: Context, key: Any, fields: dict[str, Type], name: str, value: Abs
     from torch2cpp.binding.containers import element_type
 
     have = fields.get(name, NEVER)
-    wide = common_type(cx, have, element_type(cx, value))
+    wide = common_type(cx, have, element_type(cx, value, field=True))
     if wide is None:
         text = f"{struct_name(key)}.{name} holds {have} and is given {describe(cx, value)}"
         cx.refuse("T2C182", text, "use one type per field")

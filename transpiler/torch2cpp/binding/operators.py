@@ -12,7 +12,8 @@ from torch2cpp.binding.aten import NoOverload, call_aten
 from torch2cpp.binding.choices import distributes
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.control import branch
-from torch2cpp.binding.convert import describe, is_scalar, resolve
+from torch2cpp.binding.convert import SCALARS, describe, is_scalar, resolve
+from torch2cpp.binding.kept_objects import holds_state, is_kept
 from torch2cpp.binding.meta import DEFAULT_HINTS, distinct, hints_of
 from torch2cpp.binding.values import (
     WORLDS,
@@ -105,8 +106,9 @@ def unwrap(cx: Context, v: AbsVal, what: str) -> AbsVal:
 def binary(cx: Context, sign: str, a: AbsVal, b: AbsVal) -> AbsVal:
     """`a <sign> b`"""
     python, host, aten = BINARY[sign]
-    if isinstance(a, Static) and isinstance(b, Static) and not _tensors(a, b) and not _mutable(a, b):
+    if isinstance(a, Static) and isinstance(b, Static) and not _tensors(a, b) and not _mutable(cx, a, b):
         return static_call(cx, lambda x, y: checked(python(x, y)), a.value, b.value)
+    a, b = _plain(a), _plain(b)
     a = unwrap(cx, a, f"unsupported operand type(s) for {sign}: 'NoneType' and another")
     b = unwrap(cx, b, f"unsupported operand type(s) for {sign}: another and 'NoneType'")
     if isinstance(a, Array) or isinstance(b, Array):
@@ -131,8 +133,23 @@ def binary(cx: Context, sign: str, a: AbsVal, b: AbsVal) -> AbsVal:
     return out
 
 
-def _mutable(*vals: Static) -> bool:
-    return any(isinstance(v.value, list | dict | set) for v in vals)
+def _plain(v: AbsVal) -> AbsVal:
+    """A constant of a class derived from a scalar's, such as a member of an IntEnum, as that scalar."""
+    if not isinstance(v, Static) or type(v.value) in SCALARS:
+        return v
+    if isinstance(v.value, str):
+        return Static(str.__str__(v.value))
+    if isinstance(v.value, int):
+        return Static(int(v.value))
+    return Static(float(v.value)) if isinstance(v.value, float) else v
+
+
+def _mutable(cx: Context, *vals: Static) -> bool:
+    return any(isinstance(v.value, list | dict | set) or is_kept(cx, v.value) for v in vals)
+
+
+def _kept(cx: Context, *vals: Static) -> bool:
+    return any(holds_state(cx, v.value) for v in vals)
 
 
 def _tensors(*vals: Static) -> bool:
@@ -256,8 +273,9 @@ def _py(t: ScalarType) -> str:
 def compare(cx: Context, sign: str, a: AbsVal, b: AbsVal) -> AbsVal:
     """`a <sign> b` for the ordering and equality operators."""
     python, host, aten = COMPARE[sign]
-    if isinstance(a, Static) and isinstance(b, Static) and not _tensors(a, b):
+    if isinstance(a, Static) and isinstance(b, Static) and not _tensors(a, b) and not _kept(cx, a, b):
         return static_call(cx, python, a.value, b.value)
+    a, b = _plain(a), _plain(b)
     if sign in ("==", "!="):
         from torch2cpp.binding.exceptions import ExcClass
 
@@ -379,6 +397,11 @@ def _user_operator(cx: Context, sign: str, a: AbsVal, b: AbsVal) -> AbsVal | Non
     return out
 
 
+def own_inplace(cx: Context, sign: str, a: AbsVal, b: AbsVal) -> AbsVal | None:
+    """`a <sign>= b` by a method of a user class such as `__iadd__`; None where there is none."""
+    return _implemented(cx, a, f"__i{_METHODS[sign]}__", b)
+
+
 def _implemented(cx: Context, obj: AbsVal, method: str, other: AbsVal) -> AbsVal | None:
     """What an operator's method gives; None if there is none, or it gives NotImplemented."""
     from torch2cpp.binding.calls import call_method_if_any
@@ -392,7 +415,7 @@ def unary(cx: Context, sign: str, a: AbsVal) -> AbsVal:
     """`-a`, `+a`, `~a`"""
     functions: dict[str, Any] = {"-": operator.neg, "+": operator.pos, "~": operator.invert}
     python = functions[sign]
-    if isinstance(a, Static) and not _tensors(a):
+    if isinstance(a, Static) and not _tensors(a) and not _kept(cx, a):
         return static_call(cx, lambda x: checked(python(x)), a.value)
     a = unwrap(cx, a, f"bad operand type for unary {sign}: 'NoneType'")
     if isinstance(a, Array):
@@ -433,6 +456,8 @@ def truth(cx: Context, v: AbsVal) -> Static | Host:
     """`bool(v)` as a static or host bool."""
     obj = resolve(cx, v)
     match obj:
+        case Static(value) if is_kept(cx, value):
+            return _object_truth(cx, v)
         case Static(value) if not isinstance(value, torch.Tensor):
             return Static(bool(value))
         case Host():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import collections
 import heapq
 import math
@@ -10,7 +11,7 @@ from typing import Any
 
 from torch2cpp.binding.builtin_table import TABLE, static_first
 from torch2cpp.binding.context import Context
-from torch2cpp.binding.in_python import dict_functions, heapq_functions, math_functions
+from torch2cpp.binding.in_python import bisect_functions, dict_functions, heapq_functions, math_functions
 from torch2cpp.binding.values import AbsVal
 
 
@@ -28,5 +29,7 @@ _register(math.isclose, math_functions.isclose)
 _register(math.modf, math_functions.modf)
 for _name in ("heappush", "heappop", "heapify", "heapreplace", "heappushpop", "nlargest", "nsmallest"):
     _register(getattr(heapq, _name), getattr(heapq_functions, _name))
+for _name in ("bisect_left", "bisect_right", "insort_left", "insort_right"):
+    _register(getattr(bisect, _name), getattr(bisect_functions, _name))
 _register(dict.fromkeys, dict_functions.fromkeys)
 _register(collections.OrderedDict.fromkeys, dict_functions.fromkeys)

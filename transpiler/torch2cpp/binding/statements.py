@@ -49,8 +49,7 @@ def run_body(cx: Context, body: cst.BaseSuite) -> None:
 def run(cx: Context, node: cst.CSTNode) -> None:
     """Runs one statement."""
     handler = _HANDLERS.get(type(node))
-    saved = cx.span
-    cx.span = cx.frame.source.place(node, cx.span)
+    saved = cx.enter(node)
     try:
         if handler is None:
             cx.refuse(
@@ -60,7 +59,7 @@ def run(cx: Context, node: cst.CSTNode) -> None:
     except Refused as refused:
         _go_on(cx, node, refused)
     finally:
-        cx.span = saved
+        cx.span, cx.inner = saved
 
 
 def _handle(cx: Context, handler: Handler, node: cst.CSTNode) -> None:
@@ -197,6 +196,8 @@ def _augment(cx: Context, sign: str, old: AbsVal, value: AbsVal) -> AbsVal:
         other = operators.tensor_of(cx, value) or value
         return call_aten(cx, _INPLACE[sign], [t, other])
     done = inplace_binary(cx, sign, old, value)
+    if done is None:
+        done = operators.own_inplace(cx, sign, old, value)
     return done if done is not None else operators.binary(cx, sign, old, value)
 
 

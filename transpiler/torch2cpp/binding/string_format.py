@@ -12,6 +12,7 @@ from typing import Any
 from torch2cpp.binding import operators
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.convert import describe, resolve
+from torch2cpp.binding.kept_objects import holds_state
 from torch2cpp.binding.string_methods import is_text
 from torch2cpp.binding.values import AbsVal, DictObj, Host, Static, Tup
 from torch2cpp.hostir.types import BOOL, FLOAT, INT
@@ -34,7 +35,7 @@ def percent_format(cx: Context, fmt: AbsVal, args: AbsVal) -> Text:
     if not isinstance(fmt, Static):
         cx.refuse("T2C223", "a format string that is decided at run time", "write the format out")
     o = resolve(cx, args)
-    if isinstance(o, Static) and operators.tensor_of(cx, o) is None:
+    if isinstance(o, Static) and operators.tensor_of(cx, o) is None and not holds_state(cx, o.value):
         out = operators.static_call(cx, operator.mod, fmt.value, o.value)
         assert isinstance(out, Static)
         return out

@@ -15,9 +15,11 @@ from torch2cpp.binding.choices import distributes
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.control import branch
 from torch2cpp.binding.convert import describe, resolve
+from torch2cpp.binding.kept_objects import holds_state, is_kept
 from torch2cpp.binding.string_format import percent_format, str_format_method
 from torch2cpp.binding.string_methods import is_text, string_item, string_method
 from torch2cpp.binding.values import AbsVal, Array, DictObj, Host, InstanceObj, Iter, ListObj, Rt, Static, Tensor, Tup
+from torch2cpp.hostir.pyvalues import own_fields
 from torch2cpp.hostir.types import (
     STR,
     DictType,
@@ -85,6 +87,10 @@ def _str_of(cx: Context, v: AbsVal) -> Text:
             out = _user_text(cx, v, "__str__")
             if out is not None:
                 return out
+        case Static(value) if is_kept(cx, value):
+            out = _user_text(cx, v, "__str__")
+            if out is not None:
+                return out
     return to_repr(cx, v)
 
 
@@ -100,6 +106,8 @@ def _repr_of(cx: Context, v: AbsVal) -> Text:
 
     o = resolve(cx, v)
     match o:
+        case Static(value) if is_kept(cx, value):
+            return _kept_repr(cx, v, value)
         case Static(value):
             return _static_repr(cx, o, value)
         case Host():
@@ -147,9 +155,19 @@ def _static_repr(cx: Context, o: Static, value: Any) -> Text:
         return _refuse_text(cx, o)
     if isinstance(value, tuple | list) and any(isinstance(x, torch.Tensor) for x in value):
         return _refuse_text(cx, o)
+    if holds_state(cx, value) and type(value) in (tuple, list):
+        inside = tuple(map(Static, value))
+        return _tuple_repr(cx, Tup(inside)) if isinstance(value, tuple) else _bracketed(
+            cx, "[", [to_repr(cx, e) for e in inside], "]")  # fmt: skip
     out = operators.static_call(cx, repr, value)
     assert isinstance(out, Static)
     return out
+
+
+def _kept_repr(cx: Context, v: AbsVal, value: Any) -> Text:
+    """An object of the model with state: what a user's `__repr__`, or a dataclass's own, makes of it."""
+    out = _object_repr(cx, v, type(value), list(own_fields(value)))
+    return out if out is not None else _refuse_text(cx, v)
 
 
 def _bracketed(cx: Context, before: str, parts: Sequence[Text], after: str) -> Text:
@@ -294,7 +312,7 @@ def _formatted(cx: Context, v: AbsVal, spec: Text) -> Text:
     if t is not None:
         return _format_tensor(cx, o, t, spec)
     match o:
-        case Static(value):
+        case Static(value) if not is_kept(cx, value):
             out = operators.static_call(cx, format, value, spec.value)
             assert isinstance(out, Static)
             return out
@@ -318,7 +336,7 @@ def _formatted(cx: Context, v: AbsVal, spec: Text) -> Text:
             )
             assert isinstance(out, Static | Host)
             return out
-        case InstanceObj():
+        case InstanceObj() | Static() | Rt(type=StructType()):
             from torch2cpp.binding.calls import call_method_if_any
 
             out = call_method_if_any(cx, v, "__format__", [spec])

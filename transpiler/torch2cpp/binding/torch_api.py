@@ -9,7 +9,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from torch2cpp.binding import operators, tensor_methods
+from torch2cpp.binding import operators, random_numbers, tensor_methods
 from torch2cpp.binding.aten import NoOverload, call_aten, elements, has_op, scalar_item
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.convert import describe, resolve
@@ -26,7 +26,7 @@ _IGNORED = ("requires_grad", "pin_memory", "out")
 def torch_handler(value: Any) -> Handler | None:
     """What calling a function of torch means; None if it is to be interpreted or is not torch's."""
     try:
-        handler = _TABLE.get(value)
+        handler = _TABLE.get(random_numbers.unwrapped(value))
     except TypeError:
         return None
     if handler is not None:
@@ -58,9 +58,6 @@ def _builtin_name(value: Any) -> str | None:
 def _aten(name: str) -> Handler:
     def run(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
         kept = {k: v for k, v in kwargs.items() if k not in _IGNORED}
-        generator = kept.pop("generator", NONE)
-        if not (isinstance(generator, Static) and generator.value is None):
-            cx.refuse("T2C199", f"torch.{name}(generator=...)", "draw from the default generator, and seed that")
         out = kwargs.get("out")
         if out is not None and not (isinstance(out, Static) and out.value is None):
             cx.refuse("T2C199", f"torch.{name}(out=...)", "assign the result, or use copy_")
@@ -333,10 +330,6 @@ def _largest(cx: Context, t: Tensor) -> Tensor:
     return out
 
 
-def _manual_seed(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
-    cx.refuse("T2C199", "torch.manual_seed in deployed code", "seed the default generator outside of the model")
-
-
 def _table() -> dict[Any, Handler]:
     table: dict[Any, Handler] = {
         torch.tensor: _tensor,
@@ -374,7 +367,6 @@ def _table() -> dict[Any, Handler]:
         torch.broadcast_tensors: _broadcast_tensors,
         torch.functional.broadcast_tensors: _broadcast_tensors,
         torch._assert: _assert,
-        torch.manual_seed: _manual_seed,
         torch.autograd.Variable: _identity,
         torch.jit.annotate: _annotate,
         torch.compile: _identity,
@@ -396,7 +388,7 @@ def _table() -> dict[Any, Handler]:
     for name in ("max_pool1d", "max_pool2d", "max_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d",
                  "adaptive_max_pool3d"):  # fmt: skip
         table[getattr(F, name)] = _boolean_dispatch(name)
-    return table | module_walks()
+    return table | module_walks() | random_numbers.handlers()
 
 
 _TABLE = _table()

@@ -111,8 +111,11 @@ class _LocalNames(cst.CSTVisitor):
             self.stored.add(node.name.value)
 
     def visit_ImportAlias(self, node: cst.ImportAlias) -> None:
-        if node.asname is None and isinstance(node.name, cst.Name):
-            self.stored.add(node.name.value)
+        name: cst.BaseExpression = node.name
+        while isinstance(name, cst.Attribute):  # import os.path
+            name = name.value
+        if node.asname is None and isinstance(name, cst.Name):
+            self.stored.add(name.value)
 
 
 def _find(node: cst.CSTNode, kind: type) -> list[Any]:

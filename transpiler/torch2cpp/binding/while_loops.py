@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import libcst as cst
 
-from torch2cpp.binding.context import Context, Label
+from torch2cpp.binding.context import Context, Label, Restart
 from torch2cpp.binding.control import branch, labelled
 from torch2cpp.binding.expressions import condition
 from torch2cpp.binding.for_loops import MAX_UNROLL, _iteration, _iteration_names
@@ -22,8 +22,8 @@ def run_while(cx: Context, node: cst.While) -> None:
     key = cx.site(node)
     tail = node.orelse
     orelse = None if tail is None else (lambda: run_body(cx, tail.body))
-    if key in cx.facts.unrolled:
-        _unrolled(cx, node, orelse)
+    if key in cx.facts.unrolled - cx.facts.rolled:
+        _unrolled(cx, node, orelse, key)
     elif orelse is None:
         with cx.label("break") as break_label:
             _loop(cx, node, key, break_label, break_label)
@@ -71,7 +71,7 @@ def _loop(cx: Context, node: cst.While, key: object, broken: Label, exhausted: L
             once,
             exhausted,
             continue_label,
-            static=_may_unroll(cx, node),
+            static=key not in cx.facts.rolled and _may_unroll(cx, node),
             unrolls=False,
             hints=(0, 1, 2),
             local_names=_iteration_names(cx, node),
@@ -87,19 +87,16 @@ def _may_unroll(cx: Context, node: cst.While) -> bool:
     return isinstance(probe, Static)
 
 
-def _unrolled(cx: Context, node: cst.While, orelse: Callable[[], None] | None) -> None:
+def _unrolled(cx: Context, node: cst.While, orelse: Callable[[], None] | None, key: object) -> None:
     from torch2cpp.binding.statements import run_body
 
     def whole(out: Label) -> AbsVal:
         for i in range(MAX_UNROLL):
             cond = condition(cx, node.test)
             if not isinstance(cond, Static):
-                cx.refuse(
-                    "T2C122",
-                    "this while loop must be unrolled, since its body uses the iteration to pick modules or to "
-                    "change a tensor's rank, but its condition depends on data",
-                    "iterate over the modules with a for loop and break out of it on the data",
-                )
+                # Only some later iteration shows that it is a loop after all.
+                cx.facts.rolled.add(key)
+                raise Restart
             if not cond.value:
                 if orelse is not None:
                     orelse()

@@ -37,7 +37,7 @@ from torch2cpp.emit.view_model import (
 )
 from torch2cpp.hostir.ops import Cell, Raise, WeightRef, leaves, operands, walk
 from torch2cpp.hostir.program import REQUIRED, Program, Region
-from torch2cpp.hostir.random_ops import is_random
+from torch2cpp.hostir.random_ops import is_random, sets_random
 from torch2cpp.hostir.types import (
     OptionalType,
     RecordType,
@@ -87,6 +87,7 @@ def assemble(program: Program, compiled: CompiledRegions, probes: bool = False, 
         state_methods=layout.state_methods,
         backends=tuple(sorted({r.chosen for r in compiled.reports})),
         random=is_random(program),
+        sets_random=sets_random(program),
         **about,
     )
 

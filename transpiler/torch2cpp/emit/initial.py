@@ -9,6 +9,7 @@ import torch
 from torch2cpp.emit import literals
 from torch2cpp.emit.cpp_types import CppTypes, spell
 from torch2cpp.hostir.ops import Cell
+from torch2cpp.hostir.pyvalues import field_of, has_fields, own_fields
 from torch2cpp.hostir.types import (
     DictType,
     ListType,
@@ -41,8 +42,8 @@ def _collect(value: Any, name: str, out: dict[str, torch.Tensor]) -> None:
     elif isinstance(value, dict):
         for key, item in value.items():
             _collect(item, f"{name}.{key}", out)
-    elif hasattr(value, "__dict__") and not isinstance(value, type):
-        for key, item in vars(value).items():
+    elif has_fields(value) and not isinstance(value, type):
+        for key, item in own_fields(value).items():
             _collect(item, f"{name}.{key}", out)
 
 
@@ -85,7 +86,7 @@ def initial_value(value: Any, t: Type, name: str, types: CppTypes) -> str:
 
 
 def _member(value: Any, key: str) -> Any:
-    return value[key] if isinstance(value, dict) else getattr(value, key)
+    return value[key] if isinstance(value, dict) else field_of(value, key)
 
 
 def _union(value: Any, t: UnionType, name: str, types: CppTypes) -> str:

@@ -269,6 +269,8 @@ class ProjectView:
     backends: tuple[str, ...]
     #: Whether it draws random numbers.
     random: bool = False
+    #: Whether it seeds the generator of random numbers, or reads or writes its state.
+    sets_random: bool = False
 
     @property
     def has_pinned(self) -> bool:

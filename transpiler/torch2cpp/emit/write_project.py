@@ -120,6 +120,8 @@ def write_project(
     )
     templates = _FILES | (_STATEFUL if view.stateful else {})
     copied = _COPIED | (_SLIM if below.is_slim else _LIBTORCH)
+    if view.sets_random:
+        copied |= {"slim_random.cpp" if below.is_slim else "random.cpp": "src/random.cpp"}
     texts = {place.format(ns=view.namespace): render(f"project/{t}", view=view) for t, place in templates.items()}
     texts |= {place: (shipped("templates") / "project" / s).read_text() for s, place in copied.items()}
     if planned:

@@ -411,6 +411,11 @@ _row("union.index", lambda u: u.index, "union_index({0})", "pure", INT)
 _row("union.get", lambda u, i: u.value if u.index == i else None, "union_get<{1}>({0})", "pure",
      lambda u, i: OptionalType(u.members[0]))  # fmt: skip
 
+# The default generator of random numbers.
+_row("random.seed", lambda seed: torch.manual_seed(seed), "seed_random", "writes", None)
+_row("random.state", torch.get_rng_state, "random_state", "writes", lambda: None)
+_row("random.set_state", torch.set_rng_state, "set_random_state", "writes", None)
+
 #: print(*args): operands are strings already formatted.
 _row("print", lambda s: print(s), "print", "writes", None)
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import functools
+import inspect
 from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any, final
@@ -187,8 +189,8 @@ def _fields_of(value: Any, names: Sequence[str], type_: Type, where: str) -> Map
         found = value
     elif hasattr(value, "_asdict"):
         found = value._asdict()
-    elif dataclasses.is_dataclass(value) or hasattr(value, "__dict__"):
-        found = {name: getattr(value, name) for name in names if hasattr(value, name)}
+    elif dataclasses.is_dataclass(value) or has_fields(value):
+        found = {name: field_of(value, name) for name in names if _is_cached(value, name) or hasattr(value, name)}
     else:
         raise _unexpected(where, type_, value)
     if missing := [name for name in names if name not in found]:
@@ -197,6 +199,31 @@ def _fields_of(value: Any, names: Sequence[str], type_: Type, where: str) -> Map
         more = [repr(key) for key in value if key not in names]
         raise TypeError(f"{where}: {', '.join(more)} in a dict for {type_}")
     return found
+
+
+def has_fields(value: Any) -> bool:
+    """Whether a value is an object with attributes of its own, in `__dict__` or in `__slots__`."""
+    return hasattr(value, "__dict__") or any(cls.__dict__.get("__slots__") for cls in type(value).__mro__)
+
+
+def own_fields(value: Any) -> dict[str, Any]:
+    """The attributes of an object itself, by name."""
+    slots = [n for cls in reversed(type(value).__mro__) for n in _slots(cls) if hasattr(value, n)]
+    return {name: getattr(value, name) for name in slots} | getattr(value, "__dict__", {})
+
+
+def _slots(cls: type) -> Sequence[str]:
+    names = cls.__dict__.get("__slots__", ())
+    return [n for n in ((names,) if isinstance(names, str) else names) if n not in ("__dict__", "__weakref__")]
+
+
+def field_of(value: Any, name: str) -> Any:
+    """A field of an object; None for a cached property that was not read yet."""
+    return vars(value).get(name) if _is_cached(value, name) else getattr(value, name)
+
+
+def _is_cached(value: Any, name: str) -> bool:
+    return isinstance(inspect.getattr_static(type(value), name, None), functools.cached_property)
 
 
 def to_python(value: Any, type_: Type, structs: Structs, memo: dict[int, Any] | None = None) -> Any:

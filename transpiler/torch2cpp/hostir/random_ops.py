@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import torch
 
-from torch2cpp.hostir.ops import TensorOp, walk
+from torch2cpp.hostir.ops import HostOp, Op, TensorOp, walk
 from torch2cpp.hostir.program import Program
 
 #: Recurrent operators draw between their layers, while training.
@@ -27,7 +29,16 @@ def draws(op: TensorOp) -> bool:
 
 def is_random(program: Program) -> bool:
     """Whether anything in the program draws random numbers, so that its results depend on a seed."""
-    blocks = [f.body for f in (*program.entries.values(), *program.functions.values())]
-    ops = [op for block in blocks for op in walk(block)]
-    ops += [op for region in program.regions.values() for op in region.body]
-    return any(isinstance(op, TensorOp) and draws(op) for op in ops)
+    return sets_random(program) or any(isinstance(op, TensorOp) and draws(op) for op in _ops(program))
+
+
+def sets_random(program: Program) -> bool:
+    """Whether the program seeds the default generator, or reads or writes its state."""
+    return any(isinstance(op, HostOp) and op.name.startswith("random.") for op in _ops(program))
+
+
+def _ops(program: Program) -> Iterator[Op]:
+    for f in (*program.entries.values(), *program.functions.values()):
+        yield from walk(f.body)
+    for region in program.regions.values():
+        yield from region.body

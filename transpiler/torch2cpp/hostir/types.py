@@ -223,6 +223,11 @@ def is_reference(t: Type) -> bool:
     return isinstance(t, DictType | SetType | StructType)
 
 
+def _is_int(t: Type) -> bool:
+    """Whether a value is an int, members of an IntEnum among them."""
+    return isinstance(t, ScalarType) and t.kind == "int" and (not t.of or isinstance(t.of[0], int))
+
+
 def join(a: Type, b: Type) -> Type | None:
     """The least type that holds both values, or None when they cannot share a variable.
 
@@ -234,6 +239,8 @@ def join(a: Type, b: Type) -> Type | None:
         return a
     if isinstance(a, NeverType):
         return b
+    if _is_int(a) and _is_int(b):
+        return INT
     if isinstance(a, NoneType):
         return b if isinstance(b, OptionalType) else OptionalType(b)
     if isinstance(b, NoneType):

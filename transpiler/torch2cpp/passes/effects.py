@@ -115,6 +115,8 @@ _NEVER_RAISE = frozenset(
         "repr",
         "str.join",
         "tensor.tolist",
+        "random.seed",
+        "random.state",
         "print",
     }
 )
@@ -198,6 +200,8 @@ def _host_effects(op: HostOp, storages: Storages) -> Effects:
         return Effects(False, _reached(op.args[:1], storages) & storages.resized)
     if op.name == "print":
         return Effects(False, frozenset(), frozenset({"output"}))
+    if op.name.startswith("random."):
+        return Effects(raises, _reached(op.args, storages), frozenset({"random"}))
     if op.name in _NEW or effect == "pure":
         return Effects(raises)
     reads = _containers(op.args[:1], storages) if op.name in _HANDLES else _reached(op.args, storages)

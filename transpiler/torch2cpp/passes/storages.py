@@ -92,6 +92,8 @@ _MERGERS = {
 _DETACHED = {
     "tensor.make",
     "tensor.numpy_sum",
+    "random.state",
+    "random.set_state",
     "same",
     "equal",
     "print",

@@ -14,6 +14,14 @@ def by_next(iterator):
         yield item
 
 
+def next_or(iterator, default):
+    """`next(iterator, default)` of an object with `__next__`."""
+    try:
+        return iterator.__next__()
+    except StopIteration:
+        return default
+
+
 def chain(*iterables):
     """`itertools.chain`"""
     for iterable in iterables:
@@ -135,20 +143,66 @@ def pairwise(iterable):
         started = True
 
 
-def product_of_two(a, b):
-    """`itertools.product(a, b)`"""
+def columns(rows):
+    """`zip(*rows)`"""
+    if rows:
+        for i in range(min([len(row) for row in rows])):
+            yield tuple([row[i] for row in rows])
+
+
+def zip_longest_of_two(a, b, fillvalue):
+    """`itertools.zip_longest(a, b, fillvalue=...)`"""
     left, right = list(a), list(b)
-    for x in left:
-        for y in right:
-            yield x, y
+    for i in range(max(len(left), len(right))):
+        yield (left[i] if i < len(left) else fillvalue), (right[i] if i < len(right) else fillvalue)
 
 
-def pairs(iterable):
-    """`itertools.combinations(iterable, 2)`"""
-    pool = list(iterable)
-    for i in range(len(pool)):
-        for j in range(i + 1, len(pool)):
-            yield pool[i], pool[j]
+def islice(iterable, start, stop, step):
+    """`itertools.islice(iterable, start, stop, step)`"""
+    if start < 0 or stop < 0:
+        raise ValueError("Indices for islice() must be None or an integer: 0 <= x <= sys.maxsize.")
+    if step < 1:
+        raise ValueError("Step for islice() must be a positive integer or None.")
+    at, wanted = 0, start
+    if stop > 0:
+        for item in iterable:
+            if at == wanted:
+                yield item
+                wanted += step
+            at += 1
+            if at >= stop:
+                break
+
+
+def islice_from(iterable, start, step):
+    """`itertools.islice(iterable, start, None, step)`"""
+    if start < 0:
+        raise ValueError("Indices for islice() must be None or an integer: 0 <= x <= sys.maxsize.")
+    if step < 1:
+        raise ValueError("Step for islice() must be a positive integer or None.")
+    at, wanted = 0, start
+    for item in iterable:
+        if at == wanted:
+            yield item
+            wanted += step
+        at += 1  # noqa: SIM113
+
+
+def groupby(iterable, key):
+    """`itertools.groupby`, each group as a list: made when the next key is seen."""
+    started = False
+    group = []
+    last = None
+    for item in iterable:
+        k = key(item)
+        if started and k != last:
+            yield last, group
+            group = []
+        last = k
+        started = True
+        group.append(item)
+    if started:
+        yield last, group
 
 
 def reduce(function, iterable):
