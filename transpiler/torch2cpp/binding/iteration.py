@@ -95,7 +95,7 @@ def items_of(cx: Context, v: AbsVal) -> Items:
         case Tup():
             return _known(list(o.elems))
         case ListObj():
-            return replace(_known(list(o.elems)), source=v)
+            return replace(_known_list(cx, v, o), source=v)
         case DictObj():
             return replace(_known([Static(k) for k in o.items]), source=v)
         case RangeVal():
@@ -118,6 +118,18 @@ def _known(elems: list[AbsVal]) -> Items:
         return elems[i.value]
 
     return Items(Static(len(elems)), get, True)
+
+
+def _known_list(cx: Context, v: AbsVal, o: ListObj) -> Items:
+    """The items of a list of known length; the body of the loop may assign some before their turn."""
+
+    def get(i: AbsVal) -> AbsVal:
+        now = resolve(cx, v)
+        assert isinstance(i, Static)
+        elems = now.elems if isinstance(now, ListObj) and len(now.elems) == len(o.elems) else o.elems
+        return elems[i.value]
+
+    return Items(Static(len(o.elems)), get, True)
 
 
 def _static_items(cx: Context, v: AbsVal, value: Any) -> Items:
@@ -355,12 +367,30 @@ def _view_items(cx: Context, o: Iter) -> Items:
     from torch2cpp.binding.dict_views import snapshot
 
     ref, kind = o.parts[0], o.extra
+    d = resolve(cx, ref)
+    if not (isinstance(d, Rt) and isinstance(d.type, DictType)):
+        return _known_view(cx, o)
     listed = snapshot(cx, o)
     if not isinstance(listed, Rt):
-        return replace(items_of(cx, listed), source=ref)
-    d = resolve(cx, ref)
-    assert isinstance(d, Rt)
+        return replace(items_of(cx, listed), source=ref)  # nothing was put in on any path
     return replace(_rt_items(cx, listed), source=ref, live=lambda: _live_entries(cx, ref, d, kind))
+
+
+def _known_view(cx: Context, o: Iter) -> Items:
+    """The entries for known keys, each value read when its turn comes: the body of the loop may assign some."""
+    from torch2cpp.binding.dict_views import entry, known_keys
+
+    ref, kind = o.parts[0], o.extra
+    keys = known_keys(cx, resolve(cx, ref))
+
+    def get(i: AbsVal) -> AbsVal:
+        assert isinstance(i, Static)
+        now = resolve(cx, ref)
+        if known_keys(cx, now) != keys:
+            cx.refuse("T2C164", "a dict whose keys the loop over it changes", "loop over list(d.items())")
+        return entry(cx, now, keys[i.value], kind)
+
+    return Items(Static(len(keys)), get, True, source=ref)
 
 
 def _live_entries(cx: Context, ref: AbsVal, d: Rt, kind: str) -> Items:

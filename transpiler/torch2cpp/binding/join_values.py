@@ -11,6 +11,7 @@ import torch
 from torch2cpp.binding.context import Context, Exit
 from torch2cpp.binding.convert import describe, type_of
 from torch2cpp.binding.values import (
+    UNBOUND,
     AbsVal,
     Array,
     Bound,
@@ -34,7 +35,7 @@ from torch2cpp.binding.values import (
     Unbound,
 )
 from torch2cpp.hostir.ops import Operand
-from torch2cpp.hostir.types import INT, NEVER, ListType, TupleType, Type, join
+from torch2cpp.hostir.types import INT, NEVER, ListType, OptionalType, TupleType, Type, join
 
 
 def inside_of(v: AbsVal) -> list[AbsVal]:
@@ -99,6 +100,23 @@ def of_any_length(t: Type) -> Type:
     for e in t.elems:
         elem = join(elem, e) if elem is not None else None
     return t if elem is None else ListType(elem)
+
+
+def is_none(v: AbsVal) -> bool:
+    """Whether a value is known to be None."""
+    return isinstance(v, Static) and v.value is None
+
+
+def may_be_unbound(v: AbsVal) -> bool:
+    """Whether a value is an optional that stands for a name not assigned on every path."""
+    return isinstance(v, Rt) and bool(v.unbound) and isinstance(v.type, OptionalType)
+
+
+def bound_or_not(cx: Context, v: Rt, name: str) -> Choice:
+    """The same as a choice between nothing assigned and the value: it can meet what may be None."""
+    unassigned = cx.host("optional.is_none", v.operand, label="unassigned")
+    tag = cx.host("select", unassigned, 0, 1, type_=INT, label=f"{name}_kind")
+    return Choice(tag, (Option(None, UNBOUND), Option(v.operand, v.example)), name)
 
 
 def is_itself(v: AbsVal) -> bool:

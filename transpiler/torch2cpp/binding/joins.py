@@ -15,17 +15,20 @@ from typing import Any
 import torch
 
 from torch2cpp.binding.context import Context, Exit, Restart, tensor_type
-from torch2cpp.binding.convert import NoType, is_scalar, resolve, same_layout, static_type, to_operand
+from torch2cpp.binding.convert import NoType, is_scalar, resolve, same_layout, static_type, to_operand, type_of
 from torch2cpp.binding.growth import learn_type
 from torch2cpp.binding.join_values import (
     Group,
     Inside,
     as_choice,
     as_tup,
+    bound_or_not,
     describe_in,
     inside_of,
     is_itself,
+    is_none,
     mapped_tag,
+    may_be_unbound,
     of_any_length,
     part_name,
     same_value,
@@ -35,6 +38,7 @@ from torch2cpp.binding.meta import DEFAULT_HINTS, distinct, hints_of, merge_meta
 from torch2cpp.binding.unlike import make_alike
 from torch2cpp.binding.values import (
     NONE,
+    UNBOUND,
     AbsVal,
     Array,
     Bound,
@@ -64,7 +68,7 @@ from torch2cpp.binding.values import (
 )
 from torch2cpp.binding.widening import as_runtime, list_type, widen_dict, widen_list
 from torch2cpp.hostir.ops import Operand, Value
-from torch2cpp.hostir.types import INT, DictType, ListType, OptionalType, ScalarType, SetType, Type, join
+from torch2cpp.hostir.types import INT, DictType, ListType, NoneType, OptionalType, ScalarType, SetType, Type, join
 
 Build = Callable[[list[Value]], AbsVal]
 
@@ -114,7 +118,7 @@ class _Merger:
             if isinstance(v, Poison):
                 return v
         vals = [as_choice(self._narrowed(e, v), name) for e, v in zip(self.incoming, vals)]
-        if all(isinstance(v, Static) and v.value is None for v in vals):
+        if all(map(is_none, vals)):
             return NONE  # known on each path in a way of its own
         if any(isinstance(v, Choice) for v in vals):
             return self._choice(vals, name)
@@ -176,8 +180,21 @@ class _Merger:
     def _narrowed(path: Exit, v: AbsVal) -> AbsVal:
         """What is known of an optional or a choice on its path."""
         if isinstance(v, Rt) and isinstance(v.type, OptionalType):
-            return path.state.narrowed.get(v.operand, v)
+            known = path.state.narrowed.get(v.operand, v)
+            return UNBOUND if v.unbound and is_none(known) else known
         return v
+
+    def _made_references(self, vals: list[AbsVal]) -> None:
+        """Mutable objects that become part of an optional are run-time ones: all names must see the same object."""
+        for path, v in zip(self.incoming, vals):
+            with Inside(self.cx, path):
+                if isinstance(v, Tup):
+                    try:
+                        type_of(self.cx, v)
+                    except NoType:
+                        continue
+                if isinstance(v, Ref | Tup):
+                    as_runtime(self.cx, v)
 
     def _leaf(self, type_: Type, vals: list[AbsVal], name: str) -> Value:
         result = self.cx.value(type_, name)
@@ -228,26 +245,31 @@ class _Merger:
 
     def _maybe_unbound(self, vals: list[AbsVal], name: str) -> AbsVal:
         bound = [v for v in vals if not isinstance(v, Unbound)]
+        self._made_references(vals)
         try:
-            inner = self._common([type_in(self.cx, e, v) for e, v in zip(self.incoming, vals) if v in bound])
+            types = [type_in(self.cx, e, v) for e, v in zip(self.incoming, vals) if not isinstance(v, Unbound)]
         except NoType:
-            inner = None
-        if inner is None or isinstance(inner, OptionalType):
+            return self._choice(vals, name)
+        held = [t.elem if may_be_unbound(v) and isinstance(t, OptionalType) else t for v, t in zip(bound, types)]
+        inner = self._common(held)
+        if inner is None or isinstance(inner, OptionalType | NoneType):
             return self._choice(vals, name)
         vals = [NONE if isinstance(v, Unbound) else v for v in vals]
         leaf = self._leaf(OptionalType(inner), vals, name)
-        return Rt(leaf, leaf.type, unbound=name, example=bound[0])
+        example = bound[0].example if may_be_unbound(bound[0]) else bound[0]
+        return Rt(leaf, leaf.type, unbound=name, example=example)
 
     def _by_type(self, vals: list[AbsVal], name: str) -> AbsVal:
         """Values of unlike form: an optional, or containers of joined types."""
-        for path, v in zip(self.incoming, vals):
-            if isinstance(v, Ref):
-                with Inside(self.cx, path):
-                    as_runtime(self.cx, v)
+        self._made_references(vals)
         try:
             types = [type_in(self.cx, e, v) for e, v in zip(self.incoming, vals)]
         except NoType:
             return self._choice(vals, name)
+        if any(map(may_be_unbound, vals)) and any(
+            isinstance(t, OptionalType | NoneType) and not may_be_unbound(v) for v, t in zip(vals, types)
+        ):
+            return self._choice(vals, name)  # None is one thing, not assigned another
         make_alike(self.cx, types)
         joined = self._common(types)
         shared = [v for v in vals if isinstance(v, Static) and isinstance(v.value, list | dict)]
@@ -291,6 +313,7 @@ class _Merger:
 
     def _choice(self, vals: list[AbsVal], name: str) -> AbsVal:
         """A tagged choice between values that share no type."""
+        vals = [self._opened(path, v, name) for path, v in zip(self.incoming, vals)]
         groups: list[Group] = []
         members: list[list[tuple[int, Any]]] = []
         for path, v in zip(self.incoming, vals):
@@ -309,6 +332,13 @@ class _Merger:
             slot = None if group.type is None else self._slot(vals, members, g, group.type, f"{name}_{g}")
             options.append(Option(slot, group.example, slot is not None and isinstance(group.type, OptionalType)))
         return Choice(tag, tuple(options), name, self.unroll)
+
+    def _opened(self, path: Exit, v: AbsVal, name: str) -> AbsVal:
+        """What may be unbound, as a choice that says so."""
+        if not may_be_unbound(v):
+            return v
+        with Inside(self.cx, path):
+            return bound_or_not(self.cx, v, name)
 
     def _group(self, groups: list[Group], path: Exit, option: AbsVal) -> int | None:
         """The number of the group an option belongs to, a new one if need be."""
@@ -432,7 +462,7 @@ class _Merger:
             case ScopeObj():
                 names: dict[str, AbsVal] = {}
                 for n in dict.fromkeys(k for o in objs for k in o.names):
-                    merged = self.value([o.names.get(n, _UNBOUND) for o in objs], n)
+                    merged = self.value([o.names.get(n, UNBOUND) for o in objs], n)
                     if not isinstance(merged, Unbound):
                         names[n] = merged
                 return ScopeObj(names, first.parent)
@@ -451,7 +481,7 @@ class _Merger:
                     return None
                 fields: dict[str, AbsVal] = {}
                 for n in dict.fromkeys(k for o in objs for k in o.fields):
-                    fields[n] = self.value([o.fields.get(n, _UNBOUND) for o in objs], n)
+                    fields[n] = self.value([o.fields.get(n, UNBOUND) for o in objs], n)
                 return InstanceObj(first.cls, fields, first.site)
         return None
 
@@ -533,7 +563,6 @@ class _Merger:
         return False
 
 
-_UNBOUND = Unbound()
 #: More kinds of values than this in one variable are refused.
 MAX_OPTIONS = 16
 
