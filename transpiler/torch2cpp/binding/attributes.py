@@ -32,6 +32,7 @@ from torch2cpp.binding.values import (
     Iter,
     ListObj,
     Native,
+    PartialDict,
     Rt,
     Static,
     Tup,
@@ -94,7 +95,7 @@ def find_attribute(cx: Context, obj: AbsVal, name: str) -> AbsVal:
             return _or_missing(string_method(cx, o, name), "str", name)
         case Host():
             return _scalar_attribute(cx, o, name)
-        case ListObj() | DictObj() | Rt():
+        case ListObj() | DictObj() | PartialDict() | Rt():
             from torch2cpp.binding.container_methods import method
             from torch2cpp.binding.objects import python_class
 

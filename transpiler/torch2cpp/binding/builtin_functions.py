@@ -20,6 +20,7 @@ from torch2cpp.binding import (  # registers the others
     numpy_makers,
     operator_functions,
     operators,
+    partial_dicts,
     python_functions,
     struct_dicts,
 )
@@ -61,6 +62,7 @@ def builtin_handler(value: Any) -> Handler | None:
 
 
 @builtin(len)
+@partial_dicts.settles
 def _len(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
     o = resolve(cx, args[0])
     o = resolve(cx, operators.unwrap(cx, o, "object of type 'NoneType' has no len()"))

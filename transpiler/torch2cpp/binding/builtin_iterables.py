@@ -21,6 +21,7 @@ from torch2cpp.binding.values import (
     Host,
     Iter,
     ListObj,
+    PartialDict,
     RangeVal,
     Ref,
     Rt,
@@ -202,7 +203,8 @@ def _copy(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
         return args[0]
     if isinstance(o, Rt) and isinstance(o.type, ListType) and o.type.kind == "tuple":
         return args[0]
-    if isinstance(o, ListObj | DictObj) or (isinstance(o, Rt) and isinstance(o.type, ListType | DictType | SetType)):
+    known = isinstance(o, ListObj | DictObj | PartialDict)
+    if known or (isinstance(o, Rt) and isinstance(o.type, ListType | DictType | SetType)):
         from torch2cpp.binding.container_methods import method
 
         own = method(cx, args[0], "copy")

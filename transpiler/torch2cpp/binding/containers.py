@@ -28,6 +28,7 @@ from torch2cpp.binding.values import (
     DictObj,
     InstanceObj,
     ListObj,
+    PartialDict,
     Ref,
     Rt,
     RtObj,
@@ -36,7 +37,7 @@ from torch2cpp.binding.values import (
     fresh_id,
 )
 from torch2cpp.binding.widening import widen_dict, widen_list
-from torch2cpp.hostir.types import NEVER, DictType, ListType, SetType, Type, join
+from torch2cpp.hostir.types import NEVER, STR, DictType, ListType, SetType, Type, UnionType, join
 
 MutableSeq = (list, tuple)
 
@@ -123,6 +124,9 @@ def make_run_time(cx: Context, v: AbsVal) -> None:
         widen_list(cx, cx.state, obj, None)
     elif isinstance(obj, DictObj):
         dict_must_be_run_time(cx, obj)
+    elif isinstance(obj, PartialDict):
+        widen_dict(cx, cx.state, obj)
+        raise Restart
     elif isinstance(obj, Tup):
         for e in obj.elems:
             make_run_time(cx, e)
@@ -263,6 +267,12 @@ def site_of(cx: Context, ref: AbsVal) -> Any:
     return place_of(cx, ref)
 
 
+def _has_known_keys(cx: Context, site: Any, key: AbsVal, t: DictType) -> bool:
+    """Whether a dict that is given values of unlike types has keys that are all known."""
+    plain = t.kind == "dict" and t.key == STR and isinstance(key, Static)
+    return plain and site in cx.facts.containers and site not in cx.facts.by_key
+
+
 def widen_dict_with(cx: Context, site: Any, have: Type, key: AbsVal, value: AbsVal) -> Type:
     """The dict type with room for an item; remembered for the next round."""
     assert isinstance(have, DictType)
@@ -271,6 +281,14 @@ def widen_dict_with(cx: Context, site: Any, have: Type, key: AbsVal, value: AbsV
     if key_t is None or value_t is None:
         cx.refuse("T2C111", f"a run-time {have} is given {describe(cx, value)}", "use one dict per type of value")
     wide = DictType(key_t, value_t, have.kind)
+    if (
+        isinstance(value_t, UnionType)
+        and not isinstance(have.value, UnionType)
+        and _has_known_keys(cx, site, key, wide)
+    ):
+        cx.facts.partial.add(site)
+        del cx.facts.containers[site]
+        raise Restart
     cx.facts.examples.setdefault(site, value)
     if wide != have and not learn_type(cx, site, wide) and isinstance(site, Inside):
         cx.refuse("T2C111", f"{describe(cx, value)} does not fit the {have}", "make the inner dict in one place")

@@ -34,6 +34,10 @@ class Facts:
 
     #: Allocation site -> type of the run-time container it must be.
     containers: dict[Any, Type] = field(default_factory=dict)
+    #: Dicts that are used by run-time keys, or as a whole: what depends on the path is then their run-time keys.
+    by_key: set[Any] = field(default_factory=set)
+    #: Dicts of unlike values whose keys depend on the path: they keep their known keys.
+    partial: set[Any] = field(default_factory=set)
     #: Allocation site -> a representative element (for sizes in the sample worlds).
     examples: dict[Any, Any] = field(default_factory=dict)
     #: Loops over static ranges that must be unrolled.

@@ -14,7 +14,7 @@ from torch2cpp.binding.items import missing_key, need_static_if_loop
 from torch2cpp.binding.keys import key_operand
 from torch2cpp.binding.list_methods import Handler, arity, message_of, raise_if, static_value
 from torch2cpp.binding.literal_sets import LiteralSet, make_run_time_set
-from torch2cpp.binding.values import NONE, AbsVal, DictObj, Host, Iter, Rt, Static, Tup
+from torch2cpp.binding.values import NONE, AbsVal, DictObj, Host, Iter, PartialDict, Rt, Static, Tup
 from torch2cpp.binding.widening import widen_dict
 from torch2cpp.hostir.types import NEVER, DictType, ListType, SetType
 
@@ -173,7 +173,7 @@ def _update(cx: Context, ref: AbsVal, args: Args, kwargs: Kwargs) -> AbsVal:
     if args:
         o = resolve(cx, args[0])
         run_time = isinstance(o, Rt) and isinstance(o.type, DictType)
-        if run_time or isinstance(o, DictObj) or (isinstance(o, Static) and isinstance(o.value, dict)):
+        if run_time or isinstance(o, DictObj | PartialDict) or (isinstance(o, Static) and isinstance(o.value, dict)):
             dict_update(cx, ref, args[0])
         else:
 

@@ -8,7 +8,7 @@ from torch2cpp.binding import struct_dicts
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.convert import from_operand, resolve
 from torch2cpp.binding.growth import note_view
-from torch2cpp.binding.values import AbsVal, DictObj, Iter, Rt, Static, Tup
+from torch2cpp.binding.values import AbsVal, DictObj, Iter, PartialDict, Rt, Static, Tup
 from torch2cpp.hostir.types import NEVER, DictType, ListType, TupleType
 
 
@@ -41,6 +41,10 @@ def snapshot(cx: Context, v: AbsVal, any_order: bool = False) -> AbsVal:
     o = resolve(cx, ref)
     if isinstance(o, Rt) and isinstance(o.type, DictType):
         return _run_time(cx, o, kind)
+    if isinstance(o, PartialDict):
+        from torch2cpp.binding.comprehensions import collect
+
+        return collect(cx, v)
     return Iter("list", tuple(entry(cx, o, k, kind) for k in known_keys(cx, o)))
 
 

@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 import torch
 
-from torch2cpp.binding import indexing, numpy_arrays, operators
+from torch2cpp.binding import indexing, numpy_arrays, operators, partial_dicts
 from torch2cpp.binding.choices import distribute_parts, distributes
 from torch2cpp.binding.containers import constant_list, fresh_rt, new_list
 from torch2cpp.binding.context import Context, Restart
@@ -31,6 +31,7 @@ from torch2cpp.binding.values import (
     Host,
     Iter,
     ListObj,
+    PartialDict,
     RangeVal,
     Rt,
     SliceVal,
@@ -72,6 +73,8 @@ def get_item(cx: Context, obj: AbsVal, index: AbsVal) -> AbsVal:
             return _sequence_item(cx, obj, list(o.elems), index, is_list=True)
         case DictObj():
             return _dict_item(cx, obj, o, index)
+        case PartialDict():
+            return partial_dicts.get_item(cx, obj, o, index)
         case Rt():
             return _rt_item(cx, o, index)
         case Host() if o.type == STR:

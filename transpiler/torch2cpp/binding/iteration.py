@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from torch2cpp.binding import operators
+from torch2cpp.binding import operators, partial_dicts
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.convert import NoType, describe, from_operand, resolve, to_operand, type_of
 from torch2cpp.binding.generators import take
@@ -23,6 +23,7 @@ from torch2cpp.binding.values import (
     InstanceObj,
     Iter,
     ListObj,
+    PartialDict,
     RangeVal,
     Rt,
     Static,
@@ -67,6 +68,8 @@ class Items:
     fixed: tuple[AbsVal, ...] = ()
     #: The same items for a body that changes the source, where they differ.
     live: Callable[[], Items] | None = None
+    #: For known items that are there or not: whether item i is.
+    here: Callable[[int], Static | Host] | None = None
     #: Where the count is a run-time value but each item must be known: how many there are at most.
     most: int | None = None
 
@@ -98,6 +101,8 @@ def items_of(cx: Context, v: AbsVal) -> Items:
             return replace(_known_list(cx, v, o), source=v)
         case DictObj():
             return replace(_known([Static(k) for k in o.items]), source=v)
+        case PartialDict():
+            return _partial_items(cx, v, o, "keys")
         case RangeVal():
             return _range_items(cx, o)
         case Iter():
@@ -271,17 +276,17 @@ def _iter_items(cx: Context, o: Iter) -> Items:
         case "list":
             return _known(list(o.parts))
         case "enumerate":
-            inner = items_of(cx, o.parts[0])
+            inner = in_a_row(cx, o.parts[0])
             start = o.extra
             return _enumerated(cx, inner, start)
         case "zip":
-            return _zip_items(cx, [items_of(cx, p) for p in o.parts])
+            return _zip_items(cx, [in_a_row(cx, p) for p in o.parts])
         case "reversed":
-            return _reversed_items(cx, items_of(cx, o.parts[0]))
+            return _reversed_items(cx, in_a_row(cx, o.parts[0]))
         case "map":
             from torch2cpp.binding.calls import call
 
-            zipped = _zip_items(cx, [items_of(cx, p) for p in o.parts])
+            zipped = _zip_items(cx, [in_a_row(cx, p) for p in o.parts])
             return Items(
                 zipped.count,
                 lambda i: call(cx, o.extra, list(zipped.get(i).elems), {}),
@@ -368,6 +373,8 @@ def _view_items(cx: Context, o: Iter) -> Items:
 
     ref, kind = o.parts[0], o.extra
     d = resolve(cx, ref)
+    if isinstance(d, PartialDict):
+        return _partial_items(cx, ref, d, kind)
     if not (isinstance(d, Rt) and isinstance(d.type, DictType)):
         return _known_view(cx, o)
     listed = snapshot(cx, o)
@@ -391,6 +398,37 @@ def _known_view(cx: Context, o: Iter) -> Items:
         return entry(cx, now, keys[i.value], kind)
 
     return Items(Static(len(keys)), get, True, source=ref)
+
+
+def _partial_items(cx: Context, ref: AbsVal, o: PartialDict, kind: str) -> Items:
+    """The entries of a dict some of whose keys may be missing: those are skipped."""
+    keys = list(o.items)
+
+    def value(i: int) -> AbsVal:
+        now = resolve(cx, ref)
+        if partial_dicts.known_keys(now) != keys:
+            cx.refuse("T2C164", "a dict whose keys the loop over it changes", "loop over list(d.items())")
+        return now.items[keys[i]]
+
+    def get(i: AbsVal) -> AbsVal:
+        assert isinstance(i, Static)
+        value(i.value)
+        return partial_dicts.entry(cx, ref, keys[i.value], kind)
+
+    def here(i: int) -> Static | Host:
+        return partial_dicts.presence(cx, value(i))
+
+    return Items(Static(len(keys)), get, True, source=ref, here=here)
+
+
+def in_a_row(cx: Context, v: AbsVal) -> Items:
+    """The items, those that may be missing left out: as a list, where there are such."""
+    items = items_of(cx, v)
+    if items.here is None:
+        return items
+    from torch2cpp.binding.comprehensions import collect
+
+    return items_of(cx, collect(cx, v))
 
 
 def _live_entries(cx: Context, ref: AbsVal, d: Rt, kind: str) -> Items:
@@ -518,7 +556,7 @@ def known_items(cx: Context, v: AbsVal) -> list[AbsVal] | None:
         items = items_of(cx, v)
     finally:
         cx.peeking = peeking
-    if not items.known or not isinstance(items.count, Static):
+    if not items.known or not isinstance(items.count, Static) or items.here is not None:
         return None
     if isinstance(o, Iter) and o.kind in _ONE_SHOT and not cx.peeking:
         take(cx, o)

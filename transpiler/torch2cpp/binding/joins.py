@@ -24,6 +24,7 @@ from torch2cpp.binding.join_values import (
     as_tup,
     bound_or_not,
     describe_in,
+    dict_of,
     inside_of,
     is_itself,
     is_none,
@@ -33,6 +34,7 @@ from torch2cpp.binding.join_values import (
     part_name,
     same_value,
     type_in,
+    types_where_there,
 )
 from torch2cpp.binding.meta import DEFAULT_HINTS, distinct, hints_of, merge_meta
 from torch2cpp.binding.unlike import make_alike
@@ -52,6 +54,7 @@ from torch2cpp.binding.values import (
     Meta,
     Native,
     Option,
+    PartialDict,
     Poison,
     RangeVal,
     Ref,
@@ -68,7 +71,19 @@ from torch2cpp.binding.values import (
 )
 from torch2cpp.binding.widening import as_runtime, list_type, widen_dict, widen_list
 from torch2cpp.hostir.ops import Operand, Value
-from torch2cpp.hostir.types import INT, DictType, ListType, NoneType, OptionalType, ScalarType, SetType, Type, join
+from torch2cpp.hostir.types import (
+    INT,
+    DictType,
+    ListType,
+    NoneType,
+    OptionalType,
+    ScalarType,
+    SetType,
+    Type,
+    holds_tensor,
+    join,
+    merged_order,
+)
 
 Build = Callable[[list[Value]], AbsVal]
 
@@ -167,7 +182,7 @@ class _Merger:
                 return self._inner(v.value)
             case ListObj():
                 return any(map(self._inner, v.elems))
-            case DictObj():
+            case DictObj() | PartialDict():
                 return any(map(self._inner, v.items.values()))
             case InstanceObj():
                 return any(map(self._inner, v.fields.values()))
@@ -421,7 +436,8 @@ class _Merger:
         ):
             self._widen(objs)
             return None
-        if type(objs[0]) is not type(objs[-1]) or shared:
+        dicts = all(isinstance(o, DictObj | PartialDict) for o in objs)
+        if (type(objs[0]) is not type(objs[-1]) and not dicts) or shared:
             return None
         ref = Ref(fresh_id())
         merged_obj = self._object(objs, name)
@@ -471,11 +487,8 @@ class _Merger:
                     return None
                 elems = [self.value([o.elems[i] for o in objs], f"{name}_{i}") for i in range(len(first.elems))]
                 return ListObj(tuple(elems), first.site, first.kind)
-            case DictObj():
-                if any(list(o.items) != list(first.items) for o in objs):
-                    return None
-                items = {k: self.value([o.items[k] for o in objs], f"{name}_{k}") for k in first.items}
-                return DictObj(items, first.site, first.factory)
+            case DictObj() | PartialDict():
+                return self._dicts(objs, name)
             case InstanceObj():
                 if any(o.cls is not first.cls for o in objs):
                     return None
@@ -484,6 +497,40 @@ class _Merger:
                     fields[n] = self.value([o.fields.get(n, UNBOUND) for o in objs], n)
                 return InstanceObj(first.cls, fields, first.site)
         return None
+
+    def _dicts(self, objs: list[Any], name: str) -> DictObj | PartialDict | None:
+        """Dicts with known keys; where those differ, some may be missing."""
+        first = objs[0]
+        if any(not isinstance(o, DictObj | PartialDict) or o.factory is not first.factory for o in objs):
+            return None
+        order = merged_order([list(o.items) for o in objs])
+        if any(list(o.items) != list(first.items) for o in objs) and (order is None or not self._keep_keys(objs)):
+            return None
+        assert order is not None
+        items = {k: self.value([o.items.get(k, UNBOUND) for o in objs], f"{name}_{k}") for k in order}
+        return dict_of(items, first.site, first.factory)
+
+    def _keep_keys(self, objs: list[Any]) -> bool:
+        """Whether dicts with different keys are one with keys that may be missing; else it is a run-time dict."""
+        facts = self.cx.facts
+        if any(not isinstance(k, str) for o in objs for k in o.items) or any(o.site in facts.by_key for o in objs):
+            return False
+        if objs[0].factory is not None:
+            return False
+        if len({o.site for o in objs}) > 1 or objs[0].site in facts.partial:
+            return True
+        return not self._of_one_type([(e, x) for e, o in zip(self.incoming, objs) for x in o.items.values()])
+
+    def _of_one_type(self, values: list[tuple[Exit, AbsVal]]) -> bool:
+        """Whether values fit a run-time dict without loss."""
+        types: list[Type] = []
+        for path, v in values:
+            with Inside(self.cx, path):
+                try:
+                    types += types_where_there(self.cx, v)
+                except NoType:
+                    return False
+        return len(set(types)) < 2 or (not any(map(holds_tensor, types)) and self._common(types) is not None)
 
     def all(self, extras: list[list[AbsVal]], names: list[str]) -> Merged:
         """Merges the whole states; `extras[k]` are the values of an extra variable, one per path."""
@@ -554,9 +601,10 @@ class _Merger:
             if any(isinstance(o, ListObj) for o in objs):
                 self._widen(objs, learn_only=True)
                 return True
-            if any(isinstance(o, DictObj) for o in objs):
+            if any(isinstance(o, DictObj | PartialDict) for o in objs):
                 for e, o in zip(self.incoming, objs):
-                    widen_dict(self.cx, e.state, o)
+                    if isinstance(o, DictObj | PartialDict):
+                        widen_dict(self.cx, e.state, o, by_key=False)
                 return True
             merged = objs[0]
         self.heap[key] = merged

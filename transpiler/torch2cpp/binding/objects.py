@@ -23,6 +23,7 @@ from torch2cpp.binding.values import (
     DictObj,
     Host,
     InstanceObj,
+    PartialDict,
     Ref,
     Rt,
     RtObj,
@@ -259,7 +260,7 @@ def python_class(cx: Context, v: AbsVal) -> type | None:
             if o.kind.startswith("deque"):
                 return collections.deque
             return list
-        case DictObj():
+        case DictObj() | PartialDict():
             return _dict_class(o.factory)
         case InstanceObj():
             return getattr(o.cls, "library", o.cls)

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from torch2cpp.binding import partial_dicts
 from torch2cpp.binding.aten import NoOverload, call_aten
 from torch2cpp.binding.choices import distributes
 from torch2cpp.binding.context import Context
@@ -23,6 +24,7 @@ from torch2cpp.binding.values import (
     InstanceObj,
     Iter,
     ListObj,
+    PartialDict,
     RangeVal,
     Rt,
     Static,
@@ -102,6 +104,7 @@ def unwrap(cx: Context, v: AbsVal, what: str) -> AbsVal:
 
 
 @distributes
+@partial_dicts.settles
 def binary(cx: Context, sign: str, a: AbsVal, b: AbsVal) -> AbsVal:
     """`a <sign> b`"""
     python, host, aten = BINARY[sign]
@@ -253,6 +256,7 @@ def _py(t: ScalarType) -> str:
 
 
 @distributes
+@partial_dicts.settles
 def compare(cx: Context, sign: str, a: AbsVal, b: AbsVal) -> AbsVal:
     """`a <sign> b` for the ordering and equality operators."""
     python, host, aten = COMPARE[sign]
@@ -450,6 +454,8 @@ def truth(cx: Context, v: AbsVal) -> Static | Host:
             return Static(bool(obj.elems))
         case DictObj():
             return Static(bool(obj.items))
+        case PartialDict():
+            return partial_dicts.truth(cx, v, obj)
         case Rt():
             return _rt_truth(cx, obj)
         case Iter() if obj.kind in ("list", "dict_view", "unordered"):

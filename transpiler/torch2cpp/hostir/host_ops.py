@@ -398,8 +398,8 @@ _row("undefined", lambda: None, "{T}{{}}", "pure", lambda: None)
 _row("same", operator.is_, "is_same", "pure", BOOL)
 _row("optional.some", lambda x: x, "{T}({0})", "pure", OptionalType)
 _row("optional.none", lambda: None, "std::nullopt", "pure", NONE)
-#: The same optional with a wider type inside.
-_row("optional.cast", lambda x: x, "optional_cast<{T}>({0})", "pure", lambda t: t)
+#: The same optional with a wider type inside, or as a field of a dict whose key may be missing, and back.
+_row("optional.cast", lambda x: x, "optional_cast<{T}>({0})", "pure", lambda t: None)
 _row("optional.is_none", lambda x: x is None, "!{0}.has_value()", "pure", BOOL)
 #: The value of an optional known not to be None.
 _row("optional.get", lambda x: x, "*{0}", "pure", lambda t: t.elem)
