@@ -242,6 +242,8 @@ def _struct_attribute(cx: Context, obj: AbsVal, o: Rt, name: str) -> AbsVal:
         if before is not None:
             return before
         value = cx.host("struct.get", o.operand, name, type_=fields[name], label=name)
+        if (cls, name) in cx.facts.field_lengths:
+            cx.lengths[value.id] = cx.facts.field_lengths[cls, name]
         out = from_operand(cx, value, fields[name], cx.facts.examples.get((cls, name)))
         field_loads.note_read(cx, o, name, out)
         return out

@@ -212,7 +212,12 @@ def _copy(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
             return own.call(cx, [], {})
     if isinstance(o, Static) and type(o.value) in (list, dict):
         return (_list if isinstance(o.value, list) else _dict)(cx, args, {})
-    cx.refuse("T2C200", f"copy of {describe(cx, args[0])}", "copy lists, dicts or tensors")
+    from torch2cpp.binding.objects import copied
+
+    out = copied(cx, args[0])
+    if out is None:
+        cx.refuse("T2C200", f"copy of {describe(cx, args[0])}", "copy lists, dicts, tensors or objects of your classes")
+    return out
 
 
 @builtin(collections.deque, static=False)

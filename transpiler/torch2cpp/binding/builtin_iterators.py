@@ -48,6 +48,14 @@ def _islice(cx: Context, args: Args, kwargs: Kwargs) -> AbsVal:
     return _body(cx, iterators.islice_to, args, {})
 
 
+@builtin(itertools.groupby, static=False)
+def _groupby(cx: Context, args: Args, kwargs: Kwargs) -> AbsVal:
+    key = args[1] if len(args) > 1 else kwargs.get("key", NONE)
+    if isinstance(key, Static) and key.value is None:
+        return _body(cx, iterators.groupby_itself, args[:1], {})
+    return _body(cx, iterators.groupby, [args[0], key], {})
+
+
 @builtin(itertools.repeat, static=False)
 def _repeat(cx: Context, args: Args, kwargs: Kwargs) -> AbsVal:
     many = [*args[1:], *kwargs.values()]

@@ -37,6 +37,7 @@ from torch2cpp.binding.values import (
     fresh_id,
 )
 from torch2cpp.binding.widening import widen_dict, widen_list
+from torch2cpp.hostir.ops import Value
 from torch2cpp.hostir.types import NEVER, STR, DictType, ListType, SetType, Type, UnionType, join
 
 MutableSeq = (list, tuple)
@@ -73,7 +74,18 @@ def fresh_rt(cx: Context, name: str, *args: Any, type_: Type, example: AbsVal, s
             return _converted(cx, narrow, wider, site)
         type_ = wider or type_
     value = cx.host(name, *args, type_=type_, label="list")
+    _note_length(cx, value, name, args)
     return run_time(cx, Rt(value, type_, example=example or cx.facts.examples.get(site)), site)
+
+
+def _note_length(cx: Context, made: Value, name: str, args: tuple[Any, ...]) -> None:
+    """The length of a copy or slice in the sample worlds, where that of the list is known."""
+    known = cx.lengths.get(getattr(args[0], "id", -1)) if args else None
+    if known is None or name not in ("list.copy", "list.reversed", "list.slice"):
+        return
+    bounds = args[1:]
+    if all(b is None or isinstance(b, int) for b in bounds) and 0 not in bounds[2:]:
+        cx.lengths[made.id] = tuple(len(range(n)[slice(*bounds)]) if bounds else n for n in known)
 
 
 def _converted(cx: Context, narrow: Rt, wide: ListType, site: Any) -> AbsVal:

@@ -53,6 +53,8 @@ class Facts:
     hints: dict[Any, tuple[int, ...]] = field(default_factory=dict)
     #: User classes (or places of dict displays) whose objects are run-time structs -> field types.
     structs: dict[Any, dict[str, Type]] = field(default_factory=dict)
+    #: (struct, field) -> lengths in the sample worlds of a list that was put there.
+    field_lengths: dict[tuple[Any, str], tuple[int, ...]] = field(default_factory=dict)
     #: NamedTuple classes that are in types of the run time, by name.
     named_tuples: dict[str, type] = field(default_factory=dict)
     #: Place of a dict display -> the place whose struct its dicts share.

@@ -18,7 +18,6 @@ from torch2cpp.binding.convert import (
     from_operand,
     is_scalar,
     resolve,
-    static_type,
     type_of,
 )
 from torch2cpp.binding.dict_kinds import factory_in_model, factory_of, is_counter
@@ -195,7 +194,7 @@ def _static_dict_item(cx: Context, items: dict[Any, Any], key: Host) -> AbsVal:
         make_state(cx, items)  # a missing key may be put in
     if hasattr(type(items), "__missing__"):
         cx.refuse("T2C161", f"a {type(items).__name__} is indexed with a run-time key", "use a plain dict and get()")
-    entries = [(k, v) for k, v in items.items() if static_type(k) == key.type]
+    entries = [(k, v) for k, v in items.items() if is_like(k, key)]
 
     def missing() -> Any:
         from torch2cpp.binding.strings import to_repr
@@ -215,6 +214,12 @@ def _static_dict_item(cx: Context, items: dict[Any, Any], key: Host) -> AbsVal:
         return branch(cx, cond.operand, lambda: Static(v), lambda: step(i + 1), "entry", cx.span)
 
     return step(0)
+
+
+def is_like(k: Any, key: Host) -> bool:
+    """Whether a known key of a dict has the type of a run-time one: only then may it be equal."""
+    k = operators.plain(Static(k)).value
+    return type(k) in SCALARS and SCALARS[type(k)] == key.type
 
 
 def need_static(cx: Context, index: Host) -> None:

@@ -99,6 +99,8 @@ class Merged:
     results: list[Value]
     #: For each incoming path, the operands for `results`.
     operands: list[list[Operand]]
+    #: How many options each choice has.
+    options: list[int]
 
 
 class _Merger:
@@ -110,6 +112,7 @@ class _Merger:
         self.unroll = loop if unroll else None
         self.results: list[Value] = []
         self.operands: list[list[Operand]] = [[] for _ in incoming]
+        self.options: list[int] = []
         self.heap: dict[Any, Any] = {}
         self.done: dict[tuple[object, ...], AbsVal] = {}
         self.keep: list[Any] = []
@@ -153,6 +156,9 @@ class _Merger:
             return self._tensors(vals, name)
         if all(map(is_scalar, vals)):
             return self._scalars(vals, name)
+        if all(isinstance(v, Iter) and v.kind == "dict_view" and v.extra == vals[0].extra for v in vals):
+            of = self.value([v.parts[0] for v in vals], name)
+            return of if isinstance(of, Poison) else Iter("dict_view", (of,), vals[0].extra)
         if all(isinstance(v, Ref) for v in vals):
             merged = self._objects(vals, name)
             if merged is not None:
@@ -341,6 +347,7 @@ class _Merger:
             members.append(mine)
         if len(groups) > MAX_OPTIONS:
             return self._poison(name, "holds too many kinds of values", vals)
+        self.options.append(len(groups))
         tag = self._tag(vals, members, name)
         options = []
         for g, group in enumerate(groups):
@@ -569,7 +576,7 @@ class _Merger:
         for e in self.incoming[1:]:
             narrowed = {k: v for k, v in narrowed.items() if e.state.narrowed.get(k) is v}
         state = State(self.heap, narrowed, left_over)
-        return Merged(state, merged_extras, self.results, self.operands)
+        return Merged(state, merged_extras, self.results, self.operands, self.options)
 
     def _inner_attribute(self, v: AbsVal) -> bool:
         if isinstance(v, Ref):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -94,6 +95,16 @@ def tensor_of(cx: Context, v: AbsVal) -> Tensor | None:
     return None
 
 
+def plain(v: AbsVal) -> AbsVal:
+    """A member of an IntEnum, or of another enum of numbers or strings, as the number or string it is."""
+    if not isinstance(v, Static) or not isinstance(v.value, enum.Enum):
+        return v
+    kind = next((t for t in (int, float, str) if isinstance(v.value, t)), None)
+    if kind is None or type(v.value.value) is not kind or type(v.value).__eq__ is not kind.__eq__:
+        return v
+    return Static(v.value.value)
+
+
 def unwrap(cx: Context, v: AbsVal, what: str) -> AbsVal:
     """The value inside an optional; None raises as Python does."""
     from torch2cpp.binding.optional import held_or_raise
@@ -110,6 +121,7 @@ def binary(cx: Context, sign: str, a: AbsVal, b: AbsVal) -> AbsVal:
     python, host, aten = BINARY[sign]
     if isinstance(a, Static) and isinstance(b, Static) and not _tensors(a, b) and not _mutable(a, b):
         return static_call(cx, lambda x, y: checked(python(x, y)), a.value, b.value)
+    a, b = plain(a), plain(b)
     a = unwrap(cx, a, f"unsupported operand type(s) for {sign}: 'NoneType' and another")
     b = unwrap(cx, b, f"unsupported operand type(s) for {sign}: another and 'NoneType'")
     if isinstance(a, Array) or isinstance(b, Array):
@@ -262,6 +274,7 @@ def compare(cx: Context, sign: str, a: AbsVal, b: AbsVal) -> AbsVal:
     python, host, aten = COMPARE[sign]
     if isinstance(a, Static) and isinstance(b, Static) and not _tensors(a, b):
         return static_call(cx, python, a.value, b.value)
+    a, b = plain(a), plain(b)
     if sign in ("==", "!="):
         from torch2cpp.binding.exceptions import ExcClass
 

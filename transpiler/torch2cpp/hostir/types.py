@@ -418,11 +418,17 @@ def _union(a: Type, b: Type) -> Type:
     """The members of both, those that join as one."""
     members: list[Type] = list(a.members) if isinstance(a, UnionType) else [a]
     for t in b.members if isinstance(b, UnionType) else (b,):
-        for i, m in enumerate(members):
-            merged = _as_one(m, t)
-            if merged is not None:
-                members[i] = merged
-                break
-        else:
+        at = next((i for i, m in enumerate(members) if _as_one(m, t) is not None), None)
+        if at is None:
             members.append(t)
+            continue
+        wide = _as_one(members[at], t)
+        # What has grown may take in others.
+        for m in members[at + 1 :]:
+            more = None if wide is None else _as_one(wide, m)
+            if more is not None:
+                wide = more
+                members.remove(m)
+        assert wide is not None
+        members[at] = wide
     return members[0] if len(members) == 1 else UnionType(tuple(members))

@@ -39,6 +39,33 @@ def islice_to(iterable, stop):
                 break
 
 
+def groupby(iterable, key):
+    """`itertools.groupby`: a group is complete before it is handed out."""
+    group = []
+    last = None
+    for item in iterable:
+        now = key(item)
+        if group and now != last:
+            yield last, iter(group)
+            group = []
+        last = now
+        group.append(item)
+    if group:
+        yield last, iter(group)
+
+
+def groupby_itself(iterable):
+    """`itertools.groupby` without a key."""
+    group = []
+    for item in iterable:
+        if group and item != group[-1]:
+            yield group[-1], iter(group)
+            group = []
+        group.append(item)
+    if group:
+        yield group[-1], iter(group)
+
+
 def takewhile(predicate, iterable):
     """`itertools.takewhile`"""
     for item in iterable:
