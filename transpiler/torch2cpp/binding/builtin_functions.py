@@ -40,6 +40,7 @@ from torch2cpp.binding.values import (
     Host,
     Iter,
     ListObj,
+    PartialDict,
     RangeVal,
     Rt,
     StarRest,
@@ -62,7 +63,6 @@ def builtin_handler(value: Any) -> Handler | None:
 
 
 @builtin(len)
-@partial_dicts.settles
 def _len(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
     o = resolve(cx, args[0])
     o = resolve(cx, operators.unwrap(cx, o, "object of type 'NoneType' has no len()"))
@@ -80,6 +80,8 @@ def _len(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
             return Static(len(o.elems))
         case DictObj():
             return Static(len(o.items))
+        case PartialDict():
+            return partial_dicts.length(cx, o)
         case Rt() if isinstance(o.type, ListType | DictType | SetType):
             if isinstance(o.type, ListType):
                 return length_of(cx, o)

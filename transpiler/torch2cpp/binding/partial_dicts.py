@@ -233,6 +233,16 @@ def settles(f: Callable[Concatenate[Context, P], AbsVal]) -> Callable[Concatenat
     return run  # type: ignore[return-value]
 
 
+def length(cx: Context, o: PartialDict) -> AbsVal:
+    """`len(d)`"""
+    from torch2cpp.binding.operators import binary
+
+    out: AbsVal = Static(0)
+    for x in o.items.values():
+        out = binary(cx, "+", out, presence(cx, x))
+    return out
+
+
 def truth(cx: Context, ref: Ref, o: PartialDict) -> Static | Host:
     """`bool(d)`"""
     from torch2cpp.binding.operators import truth as truth_of_whole
