@@ -361,20 +361,20 @@ struct ConvertStruct {
     if (!has(value, name)) {
       if constexpr (may_be_absent<K>) {
         return {};
+      } else {
+        throw pb::type_error(where + ": " + type_name(value) + " lacks " + name);
       }
-      throw pb::type_error(where + ": " + type_name(value) + " lacks " + name);
     }
     return Convert<K>::from(field(value, name), where + "." + name);
   }
   template <class K>
   static void put(pb::dict& out, const char* name, const typename K::type& value) {
-    out[name] = Convert<K>::to(value);
-  }
-  template <class K>
-    requires may_be_absent<K>
-  static void put(pb::dict& out, const char* name, const typename K::type& value) {
-    if (value.has_value()) {
-      out[name] = Convert<typename Held<K>::kind>::to(*value);
+    if constexpr (may_be_absent<K>) {
+      if (value.has_value()) {
+        out[name] = Convert<typename Held<K>::kind>::to(*value);
+      }
+    } else {
+      out[name] = Convert<K>::to(value);
     }
   }
   static pb::object to(const S& value) {

@@ -192,9 +192,7 @@ struct Flatten<kind::Absent<E>> {
       flatten<E>(*value, name, out);
     }
   }
-  static T get(const Flat& flat, const std::string& name) {
-    return flat.has(name) ? T(unflatten<E>(flat, name)) : T{};
-  }
+  static T get(const Flat& flat, const std::string& name) { return flat.has(name) ? T(unflatten<E>(flat, name)) : T{}; }
 };
 
 inline std::string child(const std::string& name, std::size_t i) { return name + "." + std::to_string(i); }

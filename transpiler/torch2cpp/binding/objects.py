@@ -214,14 +214,13 @@ def copied(cx: Context, v: AbsVal) -> AbsVal | None:
     own = call_method_if_any(cx, v, "__copy__", [])
     if own is not None:
         return own
-    if cls in cx.facts.structs:
+    if isinstance(o, Rt) or cls in cx.facts.structs:
+        assert isinstance(o, Rt), "an object of a class that lives at run time does so from the start"
         ref = new_struct(cx, cls)
         new = resolve(cx, ref)
         for name, t in cx.facts.structs[cls].items():
             cx.effect("struct.set", new.operand, name, cx.host("struct.get", o.operand, name, type_=t, label=name))
         return ref
-    if not isinstance(o, InstanceObj):
-        return None
     ref = Ref(fresh_id())
     cx.state.heap[ref.id] = InstanceObj(cls, dict(o.fields), cx.site(None))
     return ref

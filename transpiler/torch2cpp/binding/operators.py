@@ -99,8 +99,9 @@ def plain(v: AbsVal) -> AbsVal:
     """A member of an IntEnum, or of another enum of numbers or strings, as the number or string it is."""
     if not isinstance(v, Static) or not isinstance(v.value, enum.Enum):
         return v
-    kind = next((t for t in (int, float, str) if isinstance(v.value, t)), None)
-    if kind is None or type(v.value.value) is not kind or type(v.value).__eq__ is not kind.__eq__:
+    cls: Any = type(v.value)
+    kind: Any = next((t for t in (int, float, str) if issubclass(cls, t)), None)
+    if kind is None or type(v.value.value) is not kind or cls.__eq__ is not kind.__eq__:
         return v
     return Static(v.value.value)
 
