@@ -50,6 +50,11 @@ template <class E>
 struct Optional {
   using type = std::optional<typename E::type>;
 };
+// A value of a dict whose key may be missing: nullopt where it is.
+template <class E>
+struct Absent {
+  using type = std::optional<typename E::type>;
+};
 template <class E>
 struct List {
   using type = torch2cpp::List<typename E::type>;

@@ -148,6 +148,24 @@ struct Convert<kind::Optional<E>> {
   static pb::object to(const T& value) { return value.has_value() ? Convert<E>::to(*value) : pb::object(pb::none()); }
 };
 
+// What structs of dicts do with a missing key; where it is there, its value is as any other.
+template <class E>
+struct Convert<kind::Absent<E>> {
+  using T = typename kind::Absent<E>::type;
+  static bool fits(pb::handle value) { return Convert<E>::fits(value); }
+  static T from(pb::handle value, const std::string& where) { return T(Convert<E>::from(value, where)); }
+};
+template <class K>
+struct Held;
+template <class E>
+struct Held<kind::Absent<E>> {
+  using kind = E;
+};
+template <class K>
+inline constexpr bool may_be_absent = false;
+template <class E>
+inline constexpr bool may_be_absent<kind::Absent<E>> = true;
+
 // Lists and deques keep their elements in order; the C++ list is a copy, its tensors are shared.
 template <class E, bool Deque>
 struct ConvertList {
@@ -312,13 +330,23 @@ struct ConvertStruct {
                                            : pb::hasattr(value, name);
   }
   static bool fits(pb::handle value) {
-    if (std::string(F::form) == "dict" && (!pb::isinstance<pb::dict>(value) || pb::len(value) != count)) {
+    const bool is_dict = std::string_view(F::form) == "dict";
+    if (is_dict && !pb::isinstance<pb::dict>(value)) {
       return false;
     }
-    return [&]<std::size_t... I>(std::index_sequence<I...>) {
-      return ((has(value, F::names[I]) && Convert<std::tuple_element_t<I, Kinds>>::fits(field(value, F::names[I]))) &&
-              ...);
+    std::size_t found = 0;
+    const bool all = [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return (one_fits<std::tuple_element_t<I, Kinds>>(value, F::names[I], found) && ...);
     }(std::make_index_sequence<count>{});
+    return all && (!is_dict || pb::len(value) == found);
+  }
+  template <class K>
+  static bool one_fits(pb::handle value, const char* name, std::size_t& found) {
+    if (!has(value, name)) {
+      return may_be_absent<K>;
+    }
+    ++found;
+    return Convert<K>::fits(field(value, name));
   }
   static S from(pb::handle value, const std::string& where) {
     if (pb::isinstance<pb::dict>(value) && pb::len(value) > count) {
@@ -331,16 +359,30 @@ struct ConvertStruct {
   template <class K>
   static typename K::type one(pb::handle value, const char* name, const std::string& where) {
     if (!has(value, name)) {
-      throw pb::type_error(where + ": " + type_name(value) + " lacks " + name);
+      if constexpr (may_be_absent<K>) {
+        return {};
+      } else {
+        throw pb::type_error(where + ": " + type_name(value) + " lacks " + name);
+      }
     }
     return Convert<K>::from(field(value, name), where + "." + name);
+  }
+  template <class K>
+  static void put(pb::dict& out, const char* name, const typename K::type& value) {
+    if constexpr (may_be_absent<K>) {
+      if (value.has_value()) {
+        out[name] = Convert<typename Held<K>::kind>::to(*value);
+      }
+    } else {
+      out[name] = Convert<K>::to(value);
+    }
   }
   static pb::object to(const S& value) {
     auto fields = F::tie(const_cast<S&>(value));  // read only
     return [&]<std::size_t... I>(std::index_sequence<I...>) -> pb::object {
       if constexpr (std::string_view(F::form) == "dict") {
         pb::dict out;
-        ((out[F::names[I]] = Convert<std::tuple_element_t<I, Kinds>>::to(std::get<I>(fields))), ...);
+        (put<std::tuple_element_t<I, Kinds>>(out, F::names[I], std::get<I>(fields)), ...);
         return out;
       } else {
         pb::list names;

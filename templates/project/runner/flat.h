@@ -4,6 +4,7 @@
 //   a scalar               a tensor without dimensions       a dict or object x     x.key
 //   a string               x:str, its UTF-8 bytes            None                   x:none
 //   a dict with other keys x.0.key, x.0.value                which member of a union x:member
+//   a key that is missing  nothing
 #pragma once
 
 #include <array>
@@ -181,6 +182,17 @@ struct Flatten<kind::Optional<E>> {
     const bool none = flat.tensors.count(name + ":none") != 0 || !flat.has(name);
     return none ? T{} : T(unflatten<E>(flat, name));
   }
+};
+
+template <class E>
+struct Flatten<kind::Absent<E>> {
+  using T = typename kind::Absent<E>::type;
+  static void put(const T& value, const std::string& name, Flat& out) {
+    if (value.has_value()) {
+      flatten<E>(*value, name, out);
+    }
+  }
+  static T get(const Flat& flat, const std::string& name) { return flat.has(name) ? T(unflatten<E>(flat, name)) : T{}; }
 };
 
 inline std::string child(const std::string& name, std::size_t i) { return name + "." + std::to_string(i); }

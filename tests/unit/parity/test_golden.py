@@ -46,6 +46,7 @@ def empty_program():
         ({(1, 2): 3}, DictType(TupleType((INT, INT)), INT), ["x.0.key.0", "x.0.key.1", "x.0.value"]),
         ({2, 1}, SetType(INT), ["x.0", "x.1"]),
         ({"n": 1}, RecordType("dict", "Out", (("n", INT),)), ["x.n"]),
+        ({"n": 1}, RecordType("dict", "", (("n", INT), ("m", OptionalType(INT, absent=True)))), ["x.n"]),
         ("s", UnionType((INT, STR)), ["x:member", "x:str"]),
     ],
 )

@@ -115,7 +115,7 @@ def _expand_star(
     if not args or not isinstance(args[-1], StarRest):
         return args
     given = args[:-1]
-    if isinstance(f.node.params.star_arg, cst.Param):
+    if not isinstance(f, Generated) and isinstance(f.node.params.star_arg, cst.Param):
         cx.refuse("T2C203", f"*{describe(cx, args[-1].value)} for {f.name}", "let the function take a list")
     left = [n for n in positional[len(given) :] if n not in kwargs]
     if any(n in f.defaults for n in left):
@@ -128,9 +128,10 @@ def _expand_star(
     def surplus() -> Any:
         from torch2cpp.binding.strings import concatenated
 
-        text = _too_many_text(f, positional, "\0", False)
+        all_names = list(f.positional) if isinstance(f, Generated) else positional
+        text = _too_many_text(f, all_names, "\0", False)
         first, _, second = text.partition("\0")
-        number = cx.scalar("str", cx.host("add", count, len(given)))
+        number = cx.scalar("str", cx.host("add", count, len(given) + len(all_names) - len(positional)))
         whole = concatenated(cx, [Static(first), number, Static(second)])
         return whole.value if isinstance(whole, Static) else whole.operand
 
@@ -162,6 +163,7 @@ class Generated:
 
     def bind(self, cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> dict[str, AbsVal]:
         """What is given for each parameter but the first, by Python's rules."""
+        args = _expand_star(cx, self, list(self.positional[1:]), args, kwargs)
         out = dict(zip(self.positional[1:], args))
         for k, v in kwargs.items():
             if k not in self.positional[1:] and k not in self.keyword_only:

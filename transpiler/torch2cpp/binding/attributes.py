@@ -33,6 +33,7 @@ from torch2cpp.binding.values import (
     Iter,
     ListObj,
     Native,
+    PartialDict,
     Rt,
     SliceVal,
     Static,
@@ -108,7 +109,7 @@ def _find_attribute(cx: Context, obj: AbsVal, name: str) -> AbsVal:
             return _or_missing(string_method(cx, o, name), "str", name)
         case Host():
             return _scalar_attribute(cx, o, name)
-        case ListObj() | DictObj() | Rt():
+        case ListObj() | DictObj() | PartialDict() | Rt():
             from torch2cpp.binding.container_methods import method
             from torch2cpp.binding.objects import python_class
 
@@ -273,6 +274,8 @@ def _read_field(cx: Context, o: Rt, cls: type, name: str) -> AbsVal:
         return before
     t = cx.facts.structs[cls][name]
     value = cx.host("struct.get", o.operand, name, type_=t, label=name)
+    if (cls, name) in cx.facts.field_lengths:
+        cx.lengths[value.id] = cx.facts.field_lengths[cls, name]
     out = from_operand(cx, value, t, cx.facts.examples.get((cls, name)))
     field_loads.note_read(cx, o, name, out)
     return out

@@ -14,6 +14,7 @@ from torch2cpp.binding.values import (
     AbsVal,
     DictObj,
     Host,
+    PartialDict,
     Rt,
     Static,
     Tup,
@@ -160,7 +161,7 @@ def _dict(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
     if args:
         o = resolve(cx, args[0])
         mapping = (
-            isinstance(o, DictObj)
+            isinstance(o, DictObj | PartialDict)
             or (isinstance(o, Rt) and isinstance(o.type, DictType))
             or (isinstance(o, Static) and isinstance(o.value, dict))
         )

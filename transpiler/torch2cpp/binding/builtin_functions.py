@@ -20,6 +20,7 @@ from torch2cpp.binding import (  # registers the others
     numpy_makers,
     operator_functions,
     operators,
+    partial_dicts,
     python_functions,
     struct_dicts,
 )
@@ -40,6 +41,7 @@ from torch2cpp.binding.values import (
     Host,
     Iter,
     ListObj,
+    PartialDict,
     RangeVal,
     Rt,
     StarRest,
@@ -79,6 +81,8 @@ def _len(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
             return Static(len(o.elems))
         case DictObj():
             return Static(len(o.items))
+        case PartialDict():
+            return partial_dicts.length(cx, o)
         case Rt() if isinstance(o.type, ListType | DictType | SetType):
             if isinstance(o.type, ListType):
                 return length_of(cx, o)

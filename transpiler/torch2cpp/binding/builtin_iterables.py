@@ -21,6 +21,7 @@ from torch2cpp.binding.values import (
     Host,
     Iter,
     ListObj,
+    PartialDict,
     RangeVal,
     Ref,
     Rt,
@@ -233,7 +234,8 @@ def _copy(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
         return args[0]
     if isinstance(o, Rt) and isinstance(o.type, ListType) and o.type.kind == "tuple":
         return args[0]
-    if isinstance(o, ListObj | DictObj) or (isinstance(o, Rt) and isinstance(o.type, ListType | DictType | SetType)):
+    known = isinstance(o, ListObj | DictObj | PartialDict)
+    if known or (isinstance(o, Rt) and isinstance(o.type, ListType | DictType | SetType)):
         from torch2cpp.binding.container_methods import method
 
         own = method(cx, args[0], "copy")
@@ -241,7 +243,12 @@ def _copy(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
             return own.call(cx, [], {})
     if isinstance(o, Static) and type(o.value) in (list, dict):
         return (_list if isinstance(o.value, list) else _dict)(cx, args, {})
-    cx.refuse("T2C200", f"copy of {describe(cx, args[0])}", "copy lists, dicts or tensors")
+    from torch2cpp.binding.objects import copied
+
+    out = copied(cx, args[0])
+    if out is None:
+        cx.refuse("T2C200", f"copy of {describe(cx, args[0])}", "copy lists, dicts, tensors or objects of your classes")
+    return out
 
 
 @builtin(collections.deque, static=False)

@@ -14,7 +14,7 @@ from torch2cpp.binding.control import labelled
 from torch2cpp.binding.convert import describe, resolve
 from torch2cpp.binding.in_python import iterators
 from torch2cpp.binding.stand_ins import stand_in
-from torch2cpp.binding.values import NONE, AbsVal, Host, Iter, Native, ScopeObj, StarRest, Static
+from torch2cpp.binding.values import NONE, AbsVal, Host, Iter, ScopeObj, StarRest, Static
 
 Args = list[AbsVal]
 Kwargs = dict[str, AbsVal]
@@ -69,7 +69,7 @@ def _zip_longest(cx: Context, args: Args, kwargs: Kwargs) -> AbsVal:
 def _groupby(cx: Context, args: Args, kwargs: Kwargs) -> AbsVal:
     key = args[1] if len(args) > 1 else kwargs.get("key", NONE)
     if isinstance(key, Static) and key.value is None:
-        key = Native("key", lambda c, a, k: a[0])
+        return _body(cx, iterators.groupby_itself, args[:1], {})
     return _body(cx, iterators.groupby, [args[0], key], {})
 
 

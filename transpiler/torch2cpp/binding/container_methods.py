@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from torch2cpp.binding import counter_methods, operators
+from torch2cpp.binding import counter_methods, operators, partial_dicts
 from torch2cpp.binding.container_dunders import container_dunder
 from torch2cpp.binding.containers import new_dict, new_list
 from torch2cpp.binding.context import Context
@@ -17,7 +17,7 @@ from torch2cpp.binding.list_methods import DEQUE, LIST, READING, Handler, list_a
 from torch2cpp.binding.literal_sets import LiteralSet, make_run_time_set, make_set
 from torch2cpp.binding.reductions import reduce_items
 from torch2cpp.binding.sorting import sorted_list
-from torch2cpp.binding.values import AbsVal, DictObj, ListObj, Native, Rt, Static, Tup
+from torch2cpp.binding.values import AbsVal, DictObj, ListObj, Native, PartialDict, Rt, Static, Tup
 from torch2cpp.hostir.types import DictType, ListType, OptionalType, SetType
 
 
@@ -27,6 +27,8 @@ def method(cx: Context, obj: AbsVal, name: str) -> Native | None:
     if isinstance(o, Rt) and isinstance(o.type, OptionalType):
         obj = operators.unwrap(cx, o, f"'NoneType' object has no attribute '{name}'")
         o = resolve(cx, obj)
+    if isinstance(o, PartialDict) and not name.startswith("__"):
+        return partial_dicts.method(cx, obj, o, name)
     if name.startswith("__"):
         return container_dunder(cx, obj, name)
     if isinstance(o, Static):

@@ -6,7 +6,7 @@ import numbers
 
 import torch
 
-from torch2cpp.binding import operators, struct_dicts
+from torch2cpp.binding import operators, partial_dicts, struct_dicts
 from torch2cpp.binding.aten import call_aten
 from torch2cpp.binding.choices import distributes
 from torch2cpp.binding.containers import element_type, fresh_rt, new_list
@@ -19,7 +19,7 @@ from torch2cpp.binding.kept_objects import holds_state
 from torch2cpp.binding.keys import key_operand
 from torch2cpp.binding.own_equality import searched
 from torch2cpp.binding.unlike import common_type
-from torch2cpp.binding.values import AbsVal, DictObj, Host, Iter, ListObj, Rt, Static, Tensor, Tup
+from torch2cpp.binding.values import AbsVal, DictObj, Host, Iter, ListObj, PartialDict, Rt, Static, Tensor, Tup
 from torch2cpp.hostir.types import BOOL, INT, NEVER, STR, DictType, ListType, SetType, StructType, Type
 
 
@@ -47,6 +47,8 @@ def contains(cx: Context, obj: AbsVal, item: AbsVal) -> AbsVal:
             return cx.scalar(f"{kind}.contains", o.operand, key, type_=BOOL)
         case DictObj() if isinstance(item, Static):
             return Static(item.value in o.items)
+        case PartialDict():
+            return partial_dicts.contains(cx, obj, o, item)
         case Rt() if isinstance(o.type, StructType) and not isinstance(cx.struct_key(o.type.name), type):
             return any_equal(cx, [Static(k) for k in struct_dicts.keys(cx, o)], item)
         case Static(value) if isinstance(value, dict | torch.nn.ModuleDict):

@@ -28,6 +28,7 @@ from torch2cpp.binding.values import (
     DictObj,
     InstanceObj,
     ListObj,
+    PartialDict,
     Ref,
     Rt,
     RtObj,
@@ -36,7 +37,8 @@ from torch2cpp.binding.values import (
     fresh_id,
 )
 from torch2cpp.binding.widening import widen_dict, widen_list
-from torch2cpp.hostir.types import NEVER, DictType, ListType, SetType, Type, join
+from torch2cpp.hostir.ops import Value
+from torch2cpp.hostir.types import NEVER, STR, DictType, ListType, SetType, Type, UnionType, join
 
 MutableSeq = (list, tuple)
 
@@ -72,7 +74,18 @@ def fresh_rt(cx: Context, name: str, *args: Any, type_: Type, example: AbsVal, s
             return _converted(cx, narrow, wider, site)
         type_ = wider or type_
     value = cx.host(name, *args, type_=type_, label="list")
+    _note_length(cx, value, name, args)
     return run_time(cx, Rt(value, type_, example=example or cx.facts.examples.get(site)), site)
+
+
+def _note_length(cx: Context, made: Value, name: str, args: tuple[Any, ...]) -> None:
+    """The length of a copy or slice in the sample worlds, where that of the list is known."""
+    known = cx.lengths.get(getattr(args[0], "id", -1)) if args else None
+    if known is None or name not in ("list.copy", "list.reversed", "list.slice"):
+        return
+    bounds = args[1:]
+    if all(b is None or isinstance(b, int) for b in bounds) and 0 not in bounds[2:]:
+        cx.lengths[made.id] = tuple(len(range(n)[slice(*bounds)]) if bounds else n for n in known)
 
 
 def _converted(cx: Context, narrow: Rt, wide: ListType, site: Any) -> AbsVal:
@@ -123,6 +136,9 @@ def make_run_time(cx: Context, v: AbsVal) -> None:
         widen_list(cx, cx.state, obj, None)
     elif isinstance(obj, DictObj):
         dict_must_be_run_time(cx, obj)
+    elif isinstance(obj, PartialDict):
+        widen_dict(cx, cx.state, obj)
+        raise Restart
     elif isinstance(obj, Tup):
         for e in obj.elems:
             make_run_time(cx, e)
@@ -263,6 +279,12 @@ def site_of(cx: Context, ref: AbsVal) -> Any:
     return place_of(cx, ref)
 
 
+def _has_known_keys(cx: Context, site: Any, key: AbsVal, t: DictType) -> bool:
+    """Whether a dict that is given values of unlike types has keys that are all known."""
+    plain = t.kind == "dict" and t.key == STR and isinstance(key, Static)
+    return plain and site in cx.facts.containers and site not in cx.facts.by_key
+
+
 def widen_dict_with(cx: Context, site: Any, have: Type, key: AbsVal, value: AbsVal) -> Type:
     """The dict type with room for an item; remembered for the next round."""
     assert isinstance(have, DictType)
@@ -271,6 +293,14 @@ def widen_dict_with(cx: Context, site: Any, have: Type, key: AbsVal, value: AbsV
     if key_t is None or value_t is None:
         cx.refuse("T2C111", f"a run-time {have} is given {describe(cx, value)}", "use one dict per type of value")
     wide = DictType(key_t, value_t, have.kind)
+    if (
+        isinstance(value_t, UnionType)
+        and not isinstance(have.value, UnionType)
+        and _has_known_keys(cx, site, key, wide)
+    ):
+        cx.facts.partial.add(site)
+        del cx.facts.containers[site]
+        raise Restart
     cx.facts.examples.setdefault(site, value)
     if wide != have and not learn_type(cx, site, wide) and isinstance(site, Inside):
         cx.refuse("T2C111", f"{describe(cx, value)} does not fit the {have}", "make the inner dict in one place")

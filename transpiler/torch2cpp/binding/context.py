@@ -34,6 +34,10 @@ class Facts:
 
     #: Allocation site -> type of the run-time container it must be.
     containers: dict[Any, Type] = field(default_factory=dict)
+    #: Dicts that are used by run-time keys, or as a whole: what depends on the path is then their run-time keys.
+    by_key: set[Any] = field(default_factory=set)
+    #: Dicts of unlike values whose keys depend on the path: they keep their known keys.
+    partial: set[Any] = field(default_factory=set)
     #: Allocation site -> a representative element (for sizes in the sample worlds).
     examples: dict[Any, Any] = field(default_factory=dict)
     #: Loops over static ranges that must be unrolled.
@@ -51,6 +55,8 @@ class Facts:
     hints: dict[Any, tuple[int, ...]] = field(default_factory=dict)
     #: User classes (or places of dict displays) whose objects are run-time structs -> field types.
     structs: dict[Any, dict[str, Type]] = field(default_factory=dict)
+    #: (struct, field) -> lengths in the sample worlds of a list that was put there.
+    field_lengths: dict[tuple[Any, str], tuple[int, ...]] = field(default_factory=dict)
     #: NamedTuple classes that are in types of the run time, by name.
     named_tuples: dict[str, type] = field(default_factory=dict)
     #: Place of a dict display -> the place whose struct its dicts share.

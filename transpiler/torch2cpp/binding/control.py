@@ -100,7 +100,8 @@ def labelled(cx: Context, name: str, action: Callable[[Label], AbsVal], span: Sp
     body = Block()
     since = cx.next_id()
     with cx.label(name) as label:
-        end = run_path(cx, body, cx.state, lambda: action(label))
+        # A copy: what the action makes for itself, such as the variables of a function, ends with it.
+        end = run_path(cx, body, cx.state.copy(), lambda: action(label))
         if end is not None:
             label.exits.append(end)
         exits = label.exits

@@ -13,6 +13,7 @@ from torch2cpp.binding.growth import note_container, note_element
 from torch2cpp.binding.meta import DEFAULT_HINTS, distinct, fresh_sym
 from torch2cpp.binding.values import (
     NONE,
+    UNBOUND,
     AbsVal,
     Array,
     Bound,
@@ -26,6 +27,7 @@ from torch2cpp.binding.values import (
     ListObj,
     Meta,
     Option,
+    PartialDict,
     Poison,
     Ref,
     Rt,
@@ -36,6 +38,7 @@ from torch2cpp.binding.values import (
     Tensor,
     Tup,
     Unbound,
+    fresh_id,
 )
 from torch2cpp.hostir.ops import Operand, Value
 from torch2cpp.hostir.types import (
@@ -202,6 +205,8 @@ def type_of(cx: Context, v: AbsVal) -> Type:
                     key = joined
                 return DictType(key, item or NEVER, kind_of(cx, v.factory, v.site))
             return RecordType("dict", "", tuple((k, type_of(cx, x)) for k, x in v.items.items()))
+        case PartialDict():
+            return RecordType("dict", "", tuple((k, _item_type(cx, x)) for k, x in v.items.items()))
         case InstanceObj():
             return RecordType("object", v.cls.__name__, tuple((k, type_of(cx, x)) for k, x in v.fields.items()))
         case Array():
@@ -216,6 +221,21 @@ def type_of(cx: Context, v: AbsVal) -> Type:
         case Iter() if v.kind == "list":
             return TupleType(tuple(type_of(cx, e) for e in v.parts), "list")
     raise NoType(describe(cx, v))
+
+
+def _item_type(cx: Context, v: AbsVal) -> Type:
+    """The type of an item of a partial dict. Raises NoType where it may be None or missing."""
+    from torch2cpp.binding.join_values import may_be_missing, types_where_there
+
+    if not may_be_missing(v):
+        return type_of(cx, v)
+    types = types_where_there(cx, v)
+    out = types[0]
+    for t in types[1:]:
+        out = join_or_union(out, t)
+    if isinstance(out, OptionalType | NoneType):
+        raise NoType("a dict with a value that may be None where its key is there")
+    return OptionalType(out, absent=True)
 
 
 def _choice_type(cx: Context, v: Choice) -> Type:
@@ -259,6 +279,8 @@ def describe(cx: Context, v: AbsVal) -> str:
             return f"a list of {len(v.elems)}"
         case DictObj():
             return f"a dict with keys {list(v.items)}"
+        case PartialDict():
+            return f"a dict with keys {list(v.items)}, of which some may be missing"
         case InstanceObj():
             return f"a {v.cls.__name__}"
         case Func():
@@ -303,7 +325,7 @@ def to_operand(cx: Context, v: AbsVal, want: Type) -> Operand:
             return _sequence(cx, (obj.start, obj.stop, obj.step), want)
         case ListObj():
             return _sequence(cx, obj.elems, want)
-        case DictObj():
+        case DictObj() | PartialDict():
             return _mapping(cx, list(obj.items.items()), want)
         case InstanceObj():
             return _mapping(cx, list(obj.fields.items()), want)
@@ -377,7 +399,7 @@ def _mapping(cx: Context, items: list[tuple[Any, AbsVal]], want: Type) -> Operan
     match want:
         case RecordType():
             by_name = dict(items)
-            values = [to_operand(cx, by_name[n], t) for n, t in want.fields]
+            values = [_field(cx, by_name.get(n, UNBOUND), t) for n, t in want.fields]
             return cx.host("record.make", tuple(n for n, _ in want.fields), *values, type_=want)
         case DictType():
             flat: list[Operand] = []
@@ -390,6 +412,14 @@ def _mapping(cx: Context, items: list[tuple[Any, AbsVal]], want: Type) -> Operan
             values = [to_operand(cx, x, fields[n]) for n, x in items]
             return cx.host("struct.new", want.name, names, *values, type_=want)
     raise NoType(f"a mapping as {want}")
+
+
+def _field(cx: Context, v: AbsVal, want: Type) -> Operand:
+    if isinstance(want, OptionalType) and want.absent:
+        from torch2cpp.binding.partial_dicts import field_operand
+
+        return field_operand(cx, v, want)
+    return to_operand(cx, v, want)
 
 
 def _to_optional(cx: Context, v: AbsVal, want: OptionalType) -> Operand:
@@ -524,7 +554,22 @@ def _record(cx: Context, t: RecordType, elems: tuple[AbsVal, ...], site: Any) ->
         return SliceVal(*elems)
     if t.kind == "namedtuple":
         return Tup(elems, cx.facts.named_tuples.get(t.name), names)
+    if any(isinstance(x, OptionalType) and x.absent for _, x in t.fields):
+        return _partial_record(cx, t, elems, site)
     return new_dict(cx, [(Static(n), e) for n, e in zip(names, elems)], site)
+
+
+def _partial_record(cx: Context, t: RecordType, elems: tuple[AbsVal, ...], site: Any) -> AbsVal:
+    """A struct with optional fields as a dict some of whose keys may be missing."""
+    items: dict[Any, AbsVal] = {}
+    for (name, x), e in zip(t.fields, elems):
+        if isinstance(x, OptionalType) and x.absent:
+            plain = OptionalType(x.elem)
+            e = Rt(cx.host("optional.cast", e.operand, type_=plain, label=name), plain, e.example, unbound=name)
+        items[name] = e
+    ref = Ref(fresh_id())
+    cx.state.heap[ref.id] = PartialDict(items, site)
+    return ref
 
 
 def _new_list(cx: Context, elems: tuple[AbsVal, ...], site: Any) -> AbsVal:

@@ -7,14 +7,14 @@ from torch2cpp.binding.container_operators import contains
 from torch2cpp.binding.containers import new_dict, new_set, run_time, site_of, widen_dict_with, widen_element
 from torch2cpp.binding.context import Context, Restart
 from torch2cpp.binding.control import branch
-from torch2cpp.binding.convert import NoType, describe, from_operand, resolve, static_type, to_operand
+from torch2cpp.binding.convert import NoType, describe, from_operand, resolve, to_operand
 from torch2cpp.binding.dict_views import snapshot, view
 from torch2cpp.binding.item_writes import dict_update, set_item
-from torch2cpp.binding.items import missing_key, need_static_if_loop
+from torch2cpp.binding.items import is_like, missing_key, need_static_if_loop
 from torch2cpp.binding.keys import key_operand
 from torch2cpp.binding.list_methods import Handler, arity, message_of, raise_if, static_value
 from torch2cpp.binding.literal_sets import LiteralSet, make_run_time_set
-from torch2cpp.binding.values import NONE, AbsVal, DictObj, Host, Iter, Rt, Static, Tup
+from torch2cpp.binding.values import NONE, AbsVal, DictObj, Host, Iter, PartialDict, Rt, Static, Tup
 from torch2cpp.binding.widening import widen_dict
 from torch2cpp.hostir.types import NEVER, DictType, ListType, SetType
 
@@ -76,7 +76,7 @@ def _static_get(cx: Context, items: dict[object, object], key: AbsVal, default: 
     """A dict of the model looked up with a run-time key: one branch per entry."""
     if isinstance(key, Host):
         need_static_if_loop(cx, key)
-    entries = [(k, v) for k, v in items.items() if not isinstance(key, Host) or static_type(k) == key.type]
+    entries = [(k, v) for k, v in items.items() if not isinstance(key, Host) or is_like(k, key)]
 
     def step(i: int) -> AbsVal:
         if i == len(entries):
@@ -173,7 +173,7 @@ def _update(cx: Context, ref: AbsVal, args: Args, kwargs: Kwargs) -> AbsVal:
     if args:
         o = resolve(cx, args[0])
         run_time = isinstance(o, Rt) and isinstance(o.type, DictType)
-        if run_time or isinstance(o, DictObj) or (isinstance(o, Static) and isinstance(o.value, dict)):
+        if run_time or isinstance(o, DictObj | PartialDict) or (isinstance(o, Static) and isinstance(o.value, dict)):
             dict_update(cx, ref, args[0])
         else:
 

@@ -8,7 +8,7 @@ from torch2cpp.binding import struct_dicts
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.convert import from_operand, resolve
 from torch2cpp.binding.growth import note_view
-from torch2cpp.binding.values import AbsVal, DictObj, Iter, Rt, Static, Tup
+from torch2cpp.binding.values import AbsVal, DictObj, Iter, PartialDict, Rt, Static, Tup
 from torch2cpp.hostir.types import NEVER, DictType, ListType, TupleType
 
 
@@ -41,18 +41,29 @@ def snapshot(cx: Context, v: AbsVal, any_order: bool = False) -> AbsVal:
     o = resolve(cx, ref)
     if isinstance(o, Rt) and isinstance(o.type, DictType):
         return _run_time(cx, o, kind)
-    return Iter("list", tuple(_entry(cx, ref, o, k, kind) for k in _known_keys(cx, o)))
+    if isinstance(o, PartialDict):
+        from torch2cpp.binding.comprehensions import collect
+
+        return collect(cx, v)
+    return Iter("list", tuple(entry(cx, o, k, kind) for k in known_keys(cx, o)))
 
 
-def _known_keys(cx: Context, o: AbsVal) -> list[Any]:
+def known_keys(cx: Context, o: AbsVal) -> list[Any]:
+    """The keys of a dict that has known ones, in order."""
+    if isinstance(o, Static):
+        return list(o.value)
     if isinstance(o, DictObj):
         return list(o.items)
     return struct_dicts.keys(cx, o)
 
 
-def _entry(cx: Context, ref: AbsVal, o: AbsVal, key: Any, kind: str) -> AbsVal:
+def entry(cx: Context, o: AbsVal, key: Any, kind: str) -> AbsVal:
+    """What a view of a dict shows for one of its known keys."""
     if kind == "keys":
         return Static(key)
+    if isinstance(o, Static):
+        value: AbsVal = Static(o.value[key])
+        return value if kind == "values" else Tup((Static(key), value))
     value = o.items[key] if isinstance(o, DictObj) else struct_dicts.get_item(cx, o, Static(key))
     return value if kind == "values" else Tup((Static(key), value))
 

@@ -460,12 +460,12 @@ def _handler_state(cx: Context, block: Block, base: State, watched: _Watched) ->
 
 def _must_be_run_time(cx: Context, base: State, key: Any) -> None:
     """A list or dict changed in a try body must be a run-time one: the handler sees the changes made so far."""
-    from torch2cpp.binding.values import DictObj, ListObj
+    from torch2cpp.binding.values import DictObj, ListObj, PartialDict
     from torch2cpp.binding.widening import widen_dict, widen_list
 
     obj = base.heap[key]
     if isinstance(obj, ListObj):
         widen_list(cx, base, obj, None)
-    if isinstance(obj, DictObj):
+    if isinstance(obj, DictObj | PartialDict):
         widen_dict(cx, base, obj)
         raise Restart

@@ -9,7 +9,7 @@ from typing import Any
 
 import libcst as cst
 
-from torch2cpp.binding import operators
+from torch2cpp.binding import operators, partial_dicts
 from torch2cpp.binding.choices import distributes
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.control import branch
@@ -19,6 +19,7 @@ from torch2cpp.binding.optional import Fact, is_none, narrow, refinements
 from torch2cpp.binding.values import (
     WORLDS,
     AbsVal,
+    DictObj,
     Func,
     Host,
     Rt,
@@ -423,14 +424,14 @@ def make_slice(bounds: list[AbsVal]) -> AbsVal:
 
 @handles(cst.Call)
 def _call(cx: Context, node: cst.Call) -> AbsVal:
-    from torch2cpp.binding.calls import call, zero_argument_super
+    from torch2cpp.binding.calls import zero_argument_super
     from torch2cpp.binding.iteration import known_items
 
     if isinstance(node.func, cst.Name) and node.func.value == "super" and not node.args:
         return zero_argument_super(cx)
     callee = evaluate(cx, node.func)
     args: list[AbsVal] = []
-    kwargs: dict[str, AbsVal] = {}
+    named: list[tuple[str | None, AbsVal]] = []
     for arg in node.args:
         v = evaluate(cx, arg.value)
         if arg.star == "*":
@@ -439,16 +440,27 @@ def _call(cx: Context, node: cst.Call) -> AbsVal:
                 items = [StarRest(v)]
             args += items
         elif arg.star == "**":
-            more = _named_by_dict(cx, v)
-            twice = next((k for k in more if k in kwargs), None)
-            if twice is not None:
-                cx.refuse("T2C203", f"the argument {twice!r} is given by name and by **", "give it once")
-            kwargs |= more
+            named.append((None, v))
         elif arg.keyword is not None:
-            kwargs[arg.keyword.value] = v
+            named.append((arg.keyword.value, v))
         else:
             args.append(v)
-    return use(cx, call(cx, callee, args, kwargs))
+    spread = [v for k, v in named if k is None]
+    return use(cx, partial_dicts.all_settled(cx, spread, lambda: _call_named(cx, callee, args, named)))
+
+
+def _call_named(cx: Context, callee: AbsVal, args: list[AbsVal], named: list[tuple[str | None, AbsVal]]) -> AbsVal:
+    """A call with arguments by name; those of None are dicts that were given as `**d`."""
+    from torch2cpp.binding.calls import call
+
+    kwargs: dict[str, AbsVal] = {}
+    for name, v in named:
+        more = {name: v} if name is not None else _named_by_dict(cx, v)
+        twice = next((k for k in more if k in kwargs), None)
+        if twice is not None:
+            cx.refuse("T2C203", f"the argument {twice!r} is given by name and by **", "give it once")
+        kwargs |= more
+    return call(cx, callee, args, kwargs)
 
 
 def _named_by_dict(cx: Context, v: AbsVal) -> dict[str, AbsVal]:
@@ -458,7 +470,7 @@ def _named_by_dict(cx: Context, v: AbsVal) -> dict[str, AbsVal]:
     obj = resolve(cx, v)
     if isinstance(obj, Static) and isinstance(obj.value, dict):
         return {k: Static(x) for k, x in obj.value.items()}
-    if hasattr(obj, "items") and isinstance(obj.items, dict):
+    if isinstance(obj, DictObj):
         return dict(obj.items)
     if isinstance(obj, Rt) and struct_dicts.is_dict(cx, obj):
         return {k: struct_dicts.get_item(cx, obj, Static(k)) for k in struct_dicts.keys(cx, obj)}

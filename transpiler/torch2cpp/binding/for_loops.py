@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable
 from typing import Any
@@ -18,7 +19,20 @@ from torch2cpp.binding.iteration import Items, items_of
 from torch2cpp.binding.loops import LoopPlan, run_loop
 from torch2cpp.binding.meta import DEFAULT_HINTS, hints_of
 from torch2cpp.binding.option_iterators import is_open, settle
-from torch2cpp.binding.values import NONE, AbsVal, Choice, DictObj, Host, Iter, ListObj, Ref, Rt, ScopeObj, Static
+from torch2cpp.binding.values import (
+    NONE,
+    AbsVal,
+    Choice,
+    DictObj,
+    Host,
+    Iter,
+    ListObj,
+    PartialDict,
+    Ref,
+    Rt,
+    ScopeObj,
+    Static,
+)
 from torch2cpp.binding.variables import iteration_names, set_name
 from torch2cpp.binding.widening import widen_list
 from torch2cpp.hostir.types import INT
@@ -137,6 +151,8 @@ def _watched(cx: Context, items: Items, one: Callable[[AbsVal], None]) -> Callab
         now = cx.state.heap[source.id] if before is not None else None
         if isinstance(before, ListObj) and isinstance(now, ListObj) and len(now.elems) != len(before.elems):
             widen_list(cx, cx.state, now, None)
+        if isinstance(before, PartialDict) or isinstance(now, PartialDict):
+            return  # the keys are compared when the next one is asked for
         if isinstance(before, DictObj) and isinstance(now, DictObj) and len(now.items) != len(before.items):
             cx.raise_(RuntimeError, "dictionary changed size during iteration")
 
@@ -222,8 +238,17 @@ def _unrolled(cx: Context, items: Items, one: Callable[[AbsVal], None], orelse: 
             if isinstance(items.count, Host):
                 here = cx.host("gt", items.count.operand, i, label="is_left")
                 branch(cx, here, lambda: NONE, lambda: run_out(out), "for", cx.span)
-            _iteration(cx, i, out, lambda i=i: one(items.get(Static(i))))  # type: ignore[misc]
+            present = Static(True) if items.here is None else items.here(i)
+            if isinstance(present, Host):
+                there = functools.partial(iteration, i, out)
+                branch(cx, present.operand, there, lambda: NONE, "there", cx.span)
+            elif present.value:
+                iteration(i, out)
         run_out(out)
+
+    def iteration(i: int, out: Label) -> AbsVal:
+        _iteration(cx, i, out, lambda: one(items.get(Static(i))))
+        return NONE
 
     def run_out(out: Label) -> AbsVal:
         if orelse is not None:

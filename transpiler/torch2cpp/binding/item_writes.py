@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections
 from typing import Any
 
-from torch2cpp.binding import indexing, numpy_arrays, operators
+from torch2cpp.binding import indexing, numpy_arrays, operators, partial_dicts
 from torch2cpp.binding.choices import distribute_parts, distributes
 from torch2cpp.binding.containers import as_list, new_list, site_of, widen_dict_with, widen_element
 from torch2cpp.binding.context import Context, Restart
@@ -27,6 +27,7 @@ from torch2cpp.binding.values import (
     Array,
     DictObj,
     ListObj,
+    PartialDict,
     Ref,
     Rt,
     Static,
@@ -66,6 +67,8 @@ def set_item(cx: Context, obj: AbsVal, index: AbsVal, value: AbsVal) -> None:
             _set_list_item(cx, obj, o, index, value)
         case DictObj():
             _set_dict_item(cx, obj, o, index, value)
+        case PartialDict():
+            partial_dicts.set_item(cx, obj, o, index, value)
         case Rt() if isinstance(o.type, ListType):
             _set_rt_list(cx, obj, o, index, value)
         case Rt() if isinstance(o.type, DictType):
@@ -156,6 +159,7 @@ def _set_dict_item(cx: Context, ref: Ref, o: DictObj, key: AbsVal, value: AbsVal
         cx.write(ref.id, DictObj({**o.items, key.value: value}, o.site, o.factory))
         return
     need_static_if_loop(cx, key)
+    cx.facts.by_key.add(o.site)
     empty = DictType(NEVER, NEVER, kind_of(cx, o.factory, o.site))
     widen_dict_with(cx, o.site, cx.facts.containers.get(o.site, empty), key, value)
     widen_dict(cx, cx.state, o)
@@ -165,6 +169,8 @@ def _set_dict_item(cx: Context, ref: Ref, o: DictObj, key: AbsVal, value: AbsVal
 def _set_rt_dict(cx: Context, ref: AbsVal, o: Rt, key: AbsVal, value: AbsVal) -> None:
     site = site_of(cx, ref)
     assert isinstance(o.type, DictType)
+    if not isinstance(key, Static):
+        cx.facts.by_key.add(site)
     if widen_dict_with(cx, site, o.type, key, value) != o.type:
         raise Restart
     cx.effect("dict.set", o.operand, to_operand(cx, key, o.type.key), to_operand(cx, value, o.type.value))
@@ -182,12 +188,14 @@ def dict_update(cx: Context, target: AbsVal, other: AbsVal) -> None:
     elif isinstance(o, DictObj):
         for k, v in o.items.items():
             set_item(cx, target, Static(k), v)
+    elif isinstance(o, PartialDict):
+        partial_dicts.put_all(cx, o, lambda k, v: set_item(cx, target, k, v))
     elif isinstance(o, Rt) and struct_dicts.is_dict(cx, o):
         for name in struct_dicts.keys(cx, o):
             set_item(cx, target, Static(name), struct_dicts.get_item(cx, o, Static(name)))
     else:
         t = resolve(cx, target)
-        if isinstance(t, DictObj):
+        if isinstance(t, DictObj | PartialDict):
             widen_dict(cx, cx.state, t)
             raise Restart
         if not isinstance(o, Rt) or not isinstance(o.type, DictType):
@@ -261,6 +269,8 @@ def delete_item(cx: Context, obj: AbsVal, index: AbsVal) -> None:
         case DictObj():
             widen_dict(cx, cx.state, o)
             raise Restart
+        case PartialDict():
+            partial_dicts.delete_item(cx, obj, o, index)
         case Rt() if isinstance(o.type, ListType):
             bounds = slice_operands(cx, index)
             if bounds is not None:

@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 import torch
 
-from torch2cpp.binding import indexing, numpy_arrays, operators
+from torch2cpp.binding import indexing, numpy_arrays, operators, partial_dicts
 from torch2cpp.binding.choices import distribute_parts, distributes
 from torch2cpp.binding.containers import constant_list, fresh_rt, new_list
 from torch2cpp.binding.context import Context, Restart
@@ -18,7 +18,6 @@ from torch2cpp.binding.convert import (
     from_operand,
     is_scalar,
     resolve,
-    static_type,
     type_of,
 )
 from torch2cpp.binding.dict_kinds import factory_in_model, factory_of, is_counter
@@ -32,6 +31,7 @@ from torch2cpp.binding.values import (
     Host,
     Iter,
     ListObj,
+    PartialDict,
     RangeVal,
     Rt,
     SliceVal,
@@ -73,6 +73,8 @@ def get_item(cx: Context, obj: AbsVal, index: AbsVal) -> AbsVal:
             return _sequence_item(cx, obj, list(o.elems), index, is_list=True)
         case DictObj():
             return _dict_item(cx, obj, o, index)
+        case PartialDict():
+            return partial_dicts.get_item(cx, obj, o, index)
         case Rt():
             return _rt_item(cx, o, index)
         case Host() if o.type == STR:
@@ -193,7 +195,7 @@ def _static_dict_item(cx: Context, items: dict[Any, Any], key: Host) -> AbsVal:
         make_state(cx, items)  # a missing key may be put in
     if hasattr(type(items), "__missing__"):
         cx.refuse("T2C161", f"a {type(items).__name__} is indexed with a run-time key", "use a plain dict and get()")
-    entries = [(k, v) for k, v in items.items() if static_type(k) == key.type]
+    entries = [(k, v) for k, v in items.items() if is_like(k, key)]
 
     def missing() -> Any:
         from torch2cpp.binding.strings import to_repr
@@ -213,6 +215,12 @@ def _static_dict_item(cx: Context, items: dict[Any, Any], key: Host) -> AbsVal:
         return branch(cx, cond.operand, lambda: Static(v), lambda: step(i + 1), "entry", cx.span)
 
     return step(0)
+
+
+def is_like(k: Any, key: Host) -> bool:
+    """Whether a known key of a dict has the type of a run-time one: only then may it be equal."""
+    k = operators.plain(Static(k)).value
+    return type(k) in SCALARS and SCALARS[type(k)] == key.type
 
 
 def need_static(cx: Context, index: Host) -> None:

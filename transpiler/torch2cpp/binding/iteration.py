@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from torch2cpp.binding import operators
+from torch2cpp.binding import operators, partial_dicts
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.convert import NoType, describe, from_operand, resolve, to_operand, type_of
 from torch2cpp.binding.generators import take
@@ -24,6 +24,7 @@ from torch2cpp.binding.values import (
     InstanceObj,
     Iter,
     ListObj,
+    PartialDict,
     RangeVal,
     Rt,
     Static,
@@ -68,6 +69,8 @@ class Items:
     fixed: tuple[AbsVal, ...] = ()
     #: The same items for a body that changes the source, where they differ.
     live: Callable[[], Items] | None = None
+    #: For known items that are there or not: whether item i is.
+    here: Callable[[int], Static | Host] | None = None
     #: Where the count is a run-time value but each item must be known: how many there are at most.
     most: int | None = None
 
@@ -96,9 +99,11 @@ def items_of(cx: Context, v: AbsVal) -> Items:
         case Tup():
             return _known(list(o.elems))
         case ListObj():
-            return replace(_known(list(o.elems)), source=v)
+            return replace(_known_list(cx, v, o), source=v)
         case DictObj():
             return replace(_known([Static(k) for k in o.items]), source=v)
+        case PartialDict():
+            return _partial_items(cx, v, o, "keys")
         case RangeVal():
             return _range_items(cx, o)
         case Iter():
@@ -119,6 +124,18 @@ def _known(elems: list[AbsVal]) -> Items:
         return elems[i.value]
 
     return Items(Static(len(elems)), get, True)
+
+
+def _known_list(cx: Context, v: AbsVal, o: ListObj) -> Items:
+    """The items of a list of known length; the body of the loop may assign some before their turn."""
+
+    def get(i: AbsVal) -> AbsVal:
+        now = resolve(cx, v)
+        assert isinstance(i, Static)
+        elems = now.elems if isinstance(now, ListObj) and len(now.elems) == len(o.elems) else o.elems
+        return elems[i.value]
+
+    return Items(Static(len(o.elems)), get, True)
 
 
 def _static_items(cx: Context, v: AbsVal, value: Any) -> Items:
@@ -264,15 +281,15 @@ def _iter_items(cx: Context, o: Iter) -> Items:
         case "list":
             return _known(list(o.parts))
         case "enumerate":
-            inner = items_of(cx, o.parts[0])
+            inner = in_a_row(cx, o.parts[0])
             start = o.extra
             return _enumerated(cx, inner, start)
         case "zip":
-            return _zip_items(cx, [items_of(cx, p) for p in o.parts])
+            return _zip_items(cx, [in_a_row(cx, p) for p in o.parts])
         case "reversed":
-            return _reversed_items(cx, items_of(cx, o.parts[0]))
+            return _reversed_items(cx, in_a_row(cx, o.parts[0]))
         case "map":
-            zipped = _zip_items(cx, [items_of(cx, p) for p in o.parts])
+            zipped = _zip_items(cx, [in_a_row(cx, p) for p in o.parts])
             return Items(
                 zipped.count,
                 lambda i: mapped(cx, o.extra, list(zipped.get(i).elems)),
@@ -366,12 +383,63 @@ def _view_items(cx: Context, o: Iter) -> Items:
     from torch2cpp.binding.dict_views import snapshot
 
     ref, kind = o.parts[0], o.extra
+    d = resolve(cx, ref)
+    if isinstance(d, PartialDict):
+        return _partial_items(cx, ref, d, kind)
+    if not (isinstance(d, Rt) and isinstance(d.type, DictType)):
+        return _known_view(cx, o)
     listed = snapshot(cx, o)
     if not isinstance(listed, Rt):
-        return replace(items_of(cx, listed), source=ref)
-    d = resolve(cx, ref)
-    assert isinstance(d, Rt)
+        return replace(items_of(cx, listed), source=ref)  # nothing was put in on any path
     return replace(_rt_items(cx, listed), source=ref, live=lambda: _live_entries(cx, ref, d, kind))
+
+
+def _known_view(cx: Context, o: Iter) -> Items:
+    """The entries for known keys, each value read when its turn comes: the body of the loop may assign some."""
+    from torch2cpp.binding.dict_views import entry, known_keys
+
+    ref, kind = o.parts[0], o.extra
+    keys = known_keys(cx, resolve(cx, ref))
+
+    def get(i: AbsVal) -> AbsVal:
+        assert isinstance(i, Static)
+        now = resolve(cx, ref)
+        if known_keys(cx, now) != keys:
+            cx.refuse("T2C164", "a dict whose keys the loop over it changes", "loop over list(d.items())")
+        return entry(cx, now, keys[i.value], kind)
+
+    return Items(Static(len(keys)), get, True, source=ref)
+
+
+def _partial_items(cx: Context, ref: AbsVal, o: PartialDict, kind: str) -> Items:
+    """The entries of a dict some of whose keys may be missing: those are skipped."""
+    keys = list(o.items)
+
+    def value(i: int) -> AbsVal:
+        now = resolve(cx, ref)
+        if partial_dicts.known_keys(now) != keys:
+            cx.refuse("T2C164", "a dict whose keys the loop over it changes", "loop over list(d.items())")
+        return now.items[keys[i]]
+
+    def get(i: AbsVal) -> AbsVal:
+        assert isinstance(i, Static)
+        value(i.value)
+        return partial_dicts.entry(cx, ref, keys[i.value], kind)
+
+    def here(i: int) -> Static | Host:
+        return partial_dicts.presence(cx, value(i))
+
+    return Items(Static(len(keys)), get, True, source=ref, here=here)
+
+
+def in_a_row(cx: Context, v: AbsVal) -> Items:
+    """The items, those that may be missing left out: as a list, where there are such."""
+    items = items_of(cx, v)
+    if items.here is None:
+        return items
+    from torch2cpp.binding.comprehensions import collect
+
+    return items_of(cx, collect(cx, v))
 
 
 def _live_entries(cx: Context, ref: AbsVal, d: Rt, kind: str) -> Items:
@@ -499,7 +567,7 @@ def known_items(cx: Context, v: AbsVal) -> list[AbsVal] | None:
         items = items_of(cx, v)
     finally:
         cx.peeking = peeking
-    if not items.known or not isinstance(items.count, Static):
+    if not items.known or not isinstance(items.count, Static) or items.here is not None:
         return None
     if isinstance(o, Iter) and o.kind in _ONE_SHOT and not cx.peeking:
         take(cx, o)

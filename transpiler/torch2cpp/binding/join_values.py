@@ -11,6 +11,7 @@ import torch
 from torch2cpp.binding.context import Context, Exit
 from torch2cpp.binding.convert import describe, type_of
 from torch2cpp.binding.values import (
+    UNBOUND,
     AbsVal,
     Array,
     Bound,
@@ -22,6 +23,7 @@ from torch2cpp.binding.values import (
     Iter,
     ListObj,
     Option,
+    PartialDict,
     Poison,
     RangeVal,
     Ref,
@@ -34,7 +36,7 @@ from torch2cpp.binding.values import (
     Unbound,
 )
 from torch2cpp.hostir.ops import Operand
-from torch2cpp.hostir.types import INT, NEVER, ListType, TupleType, Type, join
+from torch2cpp.hostir.types import INT, NEVER, ListType, OptionalType, TupleType, Type, join
 
 
 def inside_of(v: AbsVal) -> list[AbsVal]:
@@ -50,7 +52,7 @@ def inside_of(v: AbsVal) -> list[AbsVal]:
             return [Ref(v.scope), *v.defaults.values()] if v.scope is not None else list(v.defaults.values())
         case ListObj():
             return list(v.elems)
-        case DictObj():
+        case DictObj() | PartialDict():
             return [*v.items.values(), v.factory]
         case InstanceObj():
             return list(v.fields.values())
@@ -99,6 +101,50 @@ def of_any_length(t: Type) -> Type:
     for e in t.elems:
         elem = join(elem, e) if elem is not None else None
     return t if elem is None else ListType(elem)
+
+
+def is_none(v: AbsVal) -> bool:
+    """Whether a value is known to be None."""
+    return isinstance(v, Static) and v.value is None
+
+
+def may_be_unbound(v: AbsVal) -> bool:
+    """Whether a value is an optional that stands for a name not assigned on every path."""
+    return isinstance(v, Rt) and bool(v.unbound) and isinstance(v.type, OptionalType)
+
+
+def may_be_missing(v: AbsVal) -> bool:
+    """Whether an item of a partial dict may be missing."""
+    if isinstance(v, Choice):
+        return any(isinstance(o.static, Unbound) for o in v.options)
+    return isinstance(v, Unbound) or may_be_unbound(v)
+
+
+def dict_of(items: dict[Any, AbsVal], site: Any, factory: AbsVal = None) -> DictObj | PartialDict:
+    """A dict with these items, without those that are surely missing."""
+    there = {k: x for k, x in items.items() if not isinstance(x, Unbound)}
+    return (PartialDict if any(map(may_be_missing, there.values())) else DictObj)(there, site, factory)
+
+
+def types_where_there(cx: Context, v: AbsVal) -> list[Type]:
+    """The types of an item of a partial dict where it is there. Raises NoType."""
+    if isinstance(v, Choice) and may_be_missing(v):
+        there = [o for o in v.options if not isinstance(o.static, Unbound)]
+        return [type_of(cx, o.static) if o.slot is None else o.type or o.slot.type for o in there]
+    t = type_of(cx, v)
+    return [t.elem if may_be_unbound(v) and isinstance(t, OptionalType) else t]
+
+
+def example_of(v: AbsVal) -> AbsVal:
+    """A representative of what an item of a partial dict is where it is there."""
+    return v.example if may_be_unbound(v) else v
+
+
+def bound_or_not(cx: Context, v: Rt, name: str) -> Choice:
+    """The same as a choice between nothing assigned and the value: it can meet what may be None."""
+    unassigned = cx.host("optional.is_none", v.operand, label="unassigned")
+    tag = cx.host("select", unassigned, 0, 1, type_=INT, label=f"{name}_kind")
+    return Choice(tag, (Option(None, UNBOUND), Option(v.operand, v.example)), name)
 
 
 def is_itself(v: AbsVal) -> bool:

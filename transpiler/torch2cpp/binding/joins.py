@@ -15,26 +15,41 @@ from typing import Any
 import torch
 
 from torch2cpp.binding.context import Context, Exit, Restart, tensor_type
-from torch2cpp.binding.convert import NoType, is_constant, is_scalar, resolve, same_layout, static_type, to_operand
+from torch2cpp.binding.convert import (
+    NoType,
+    is_constant,
+    is_scalar,
+    resolve,
+    same_layout,
+    static_type,
+    to_operand,
+    type_of,
+)
 from torch2cpp.binding.growth import learn_type
 from torch2cpp.binding.join_values import (
     Group,
     Inside,
     as_choice,
     as_tup,
+    bound_or_not,
     describe_in,
+    dict_of,
     inside_of,
     is_itself,
+    is_none,
     mapped_tag,
+    may_be_unbound,
     of_any_length,
     part_name,
     same_value,
     type_in,
+    types_where_there,
 )
 from torch2cpp.binding.meta import DEFAULT_HINTS, distinct, hints_of, merge_meta
 from torch2cpp.binding.unlike import make_alike
 from torch2cpp.binding.values import (
     NONE,
+    UNBOUND,
     AbsVal,
     Array,
     Bound,
@@ -48,6 +63,7 @@ from torch2cpp.binding.values import (
     Meta,
     Native,
     Option,
+    PartialDict,
     Poison,
     RangeVal,
     Ref,
@@ -64,7 +80,19 @@ from torch2cpp.binding.values import (
 )
 from torch2cpp.binding.widening import as_runtime, list_type, widen_dict, widen_list
 from torch2cpp.hostir.ops import Operand, Value
-from torch2cpp.hostir.types import INT, DictType, ListType, OptionalType, ScalarType, SetType, Type, join
+from torch2cpp.hostir.types import (
+    INT,
+    DictType,
+    ListType,
+    NoneType,
+    OptionalType,
+    ScalarType,
+    SetType,
+    Type,
+    holds_tensor,
+    join,
+    merged_order,
+)
 
 Build = Callable[[list[Value]], AbsVal]
 
@@ -80,6 +108,8 @@ class Merged:
     results: list[Value]
     #: For each incoming path, the operands for `results`.
     operands: list[list[Operand]]
+    #: How many options each choice has.
+    options: list[int]
 
 
 class _Merger:
@@ -91,6 +121,7 @@ class _Merger:
         self.unroll = loop if unroll else None
         self.results: list[Value] = []
         self.operands: list[list[Operand]] = [[] for _ in incoming]
+        self.options: list[int] = []
         self.heap: dict[Any, Any] = {}
         self.done: dict[tuple[object, ...], AbsVal] = {}
         self.keep: list[Any] = []
@@ -114,7 +145,7 @@ class _Merger:
             if isinstance(v, Poison):
                 return v
         vals = [as_choice(self._narrowed(e, v), name) for e, v in zip(self.incoming, vals)]
-        if all(isinstance(v, Static) and v.value is None for v in vals):
+        if all(map(is_none, vals)):
             return NONE  # known on each path in a way of its own
         if any(isinstance(v, Choice) for v in vals):
             return self._choice(vals, name)
@@ -134,6 +165,9 @@ class _Merger:
             return self._tensors(vals, name)
         if all(map(is_scalar, vals)):
             return self._scalars(vals, name)
+        if all(isinstance(v, Iter) and v.kind == "dict_view" and v.extra == vals[0].extra for v in vals):
+            of = self.value([v.parts[0] for v in vals], name)
+            return of if isinstance(of, Poison) else Iter("dict_view", (of,), vals[0].extra)
         if all(isinstance(v, Ref) for v in vals):
             merged = self._objects(vals, name)
             if merged is not None:
@@ -163,7 +197,7 @@ class _Merger:
                 return self._inner(v.value)
             case ListObj():
                 return any(map(self._inner, v.elems))
-            case DictObj():
+            case DictObj() | PartialDict():
                 return any(map(self._inner, v.items.values()))
             case InstanceObj():
                 return any(map(self._inner, v.fields.values()))
@@ -176,8 +210,21 @@ class _Merger:
     def _narrowed(path: Exit, v: AbsVal) -> AbsVal:
         """What is known of an optional or a choice on its path."""
         if isinstance(v, Rt) and isinstance(v.type, OptionalType):
-            return path.state.narrowed.get(v.operand, v)
+            known = path.state.narrowed.get(v.operand, v)
+            return UNBOUND if v.unbound and is_none(known) else known
         return v
+
+    def _made_references(self, vals: list[AbsVal]) -> None:
+        """Mutable objects that become part of an optional are run-time ones: all names must see the same object."""
+        for path, v in zip(self.incoming, vals):
+            with Inside(self.cx, path):
+                if isinstance(v, Tup):
+                    try:
+                        type_of(self.cx, v)
+                    except NoType:
+                        continue
+                if isinstance(v, Ref | Tup):
+                    as_runtime(self.cx, v)
 
     def _leaf(self, type_: Type, vals: list[AbsVal], name: str) -> Value:
         result = self.cx.value(type_, name)
@@ -228,26 +275,31 @@ class _Merger:
 
     def _maybe_unbound(self, vals: list[AbsVal], name: str) -> AbsVal:
         bound = [v for v in vals if not isinstance(v, Unbound)]
+        self._made_references(vals)
         try:
-            inner = self._common([type_in(self.cx, e, v) for e, v in zip(self.incoming, vals) if v in bound])
+            types = [type_in(self.cx, e, v) for e, v in zip(self.incoming, vals) if not isinstance(v, Unbound)]
         except NoType:
-            inner = None
-        if inner is None or isinstance(inner, OptionalType):
+            return self._choice(vals, name)
+        held = [t.elem if may_be_unbound(v) and isinstance(t, OptionalType) else t for v, t in zip(bound, types)]
+        inner = self._common(held)
+        if inner is None or isinstance(inner, OptionalType | NoneType):
             return self._choice(vals, name)
         vals = [NONE if isinstance(v, Unbound) else v for v in vals]
         leaf = self._leaf(OptionalType(inner), vals, name)
-        return Rt(leaf, leaf.type, unbound=name, example=bound[0])
+        example = bound[0].example if may_be_unbound(bound[0]) else bound[0]
+        return Rt(leaf, leaf.type, unbound=name, example=example)
 
     def _by_type(self, vals: list[AbsVal], name: str) -> AbsVal:
         """Values of unlike form: an optional, or containers of joined types."""
-        for path, v in zip(self.incoming, vals):
-            if isinstance(v, Ref):
-                with Inside(self.cx, path):
-                    as_runtime(self.cx, v)
+        self._made_references(vals)
         try:
             types = [type_in(self.cx, e, v) for e, v in zip(self.incoming, vals)]
         except NoType:
             return self._choice(vals, name)
+        if any(map(may_be_unbound, vals)) and any(
+            isinstance(t, OptionalType | NoneType) and not may_be_unbound(v) for v, t in zip(vals, types)
+        ):
+            return self._choice(vals, name)  # None is one thing, not assigned another
         make_alike(self.cx, types)
         joined = self._common(types)
         shared = [v for v in vals if isinstance(v, Static) and isinstance(v.value, list | dict)]
@@ -291,6 +343,7 @@ class _Merger:
 
     def _choice(self, vals: list[AbsVal], name: str) -> AbsVal:
         """A tagged choice between values that share no type."""
+        vals = [self._opened(path, v, name) for path, v in zip(self.incoming, vals)]
         groups: list[Group] = []
         members: list[list[tuple[int, Any]]] = []
         for path, v in zip(self.incoming, vals):
@@ -303,6 +356,7 @@ class _Merger:
             members.append(mine)
         if len(groups) > MAX_OPTIONS:
             return self._poison(name, "holds too many kinds of values", vals)
+        self.options.append(len(groups))
         tag = self._tag(vals, members, name)
         options = []
         for g, group in enumerate(groups):
@@ -311,6 +365,13 @@ class _Merger:
         # Constants such as members of an enum are told apart by the tag alone: the loop stays one.
         loop = None if all(o.slot is None and is_constant(o.static) for o in options) else self.unroll
         return Choice(tag, tuple(options), name, loop)
+
+    def _opened(self, path: Exit, v: AbsVal, name: str) -> AbsVal:
+        """What may be unbound, as a choice that says so."""
+        if not may_be_unbound(v):
+            return v
+        with Inside(self.cx, path):
+            return bound_or_not(self.cx, v, name)
 
     def _group(self, groups: list[Group], path: Exit, option: AbsVal) -> int | None:
         """The number of the group an option belongs to, a new one if need be."""
@@ -393,7 +454,8 @@ class _Merger:
         ):
             self._widen(objs)
             return None
-        if type(objs[0]) is not type(objs[-1]) or shared:
+        dicts = all(isinstance(o, DictObj | PartialDict) for o in objs)
+        if (type(objs[0]) is not type(objs[-1]) and not dicts) or shared:
             return None
         ref = Ref(fresh_id())
         merged_obj = self._object(objs, name)
@@ -434,7 +496,7 @@ class _Merger:
             case ScopeObj():
                 names: dict[str, AbsVal] = {}
                 for n in dict.fromkeys(k for o in objs for k in o.names):
-                    merged = self.value([o.names.get(n, _UNBOUND) for o in objs], n)
+                    merged = self.value([o.names.get(n, UNBOUND) for o in objs], n)
                     if not isinstance(merged, Unbound):
                         names[n] = merged
                 return ScopeObj(names, first.parent)
@@ -443,19 +505,50 @@ class _Merger:
                     return None
                 elems = [self.value([o.elems[i] for o in objs], f"{name}_{i}") for i in range(len(first.elems))]
                 return ListObj(tuple(elems), first.site, first.kind)
-            case DictObj():
-                if any(list(o.items) != list(first.items) for o in objs):
-                    return None
-                items = {k: self.value([o.items[k] for o in objs], f"{name}_{k}") for k in first.items}
-                return DictObj(items, first.site, first.factory)
+            case DictObj() | PartialDict():
+                return self._dicts(objs, name)
             case InstanceObj():
                 if any(o.cls is not first.cls for o in objs):
                     return None
                 fields: dict[str, AbsVal] = {}
                 for n in dict.fromkeys(k for o in objs for k in o.fields):
-                    fields[n] = self.value([o.fields.get(n, _UNBOUND) for o in objs], n)
+                    fields[n] = self.value([o.fields.get(n, UNBOUND) for o in objs], n)
                 return InstanceObj(first.cls, fields, first.site)
         return None
+
+    def _dicts(self, objs: list[Any], name: str) -> DictObj | PartialDict | None:
+        """Dicts with known keys; where those differ, some may be missing."""
+        first = objs[0]
+        if any(not isinstance(o, DictObj | PartialDict) or o.factory is not first.factory for o in objs):
+            return None
+        order = merged_order([list(o.items) for o in objs])
+        if any(list(o.items) != list(first.items) for o in objs) and (order is None or not self._keep_keys(objs)):
+            return None
+        assert order is not None
+        items = {k: self.value([o.items.get(k, UNBOUND) for o in objs], f"{name}_{k}") for k in order}
+        return dict_of(items, first.site, first.factory)
+
+    def _keep_keys(self, objs: list[Any]) -> bool:
+        """Whether dicts with different keys are one with keys that may be missing; else it is a run-time dict."""
+        facts = self.cx.facts
+        if any(not isinstance(k, str) for o in objs for k in o.items) or any(o.site in facts.by_key for o in objs):
+            return False
+        if objs[0].factory is not None:
+            return False
+        if len({o.site for o in objs}) > 1 or objs[0].site in facts.partial:
+            return True
+        return not self._of_one_type([(e, x) for e, o in zip(self.incoming, objs) for x in o.items.values()])
+
+    def _of_one_type(self, values: list[tuple[Exit, AbsVal]]) -> bool:
+        """Whether values fit a run-time dict without loss."""
+        types: list[Type] = []
+        for path, v in values:
+            with Inside(self.cx, path):
+                try:
+                    types += types_where_there(self.cx, v)
+                except NoType:
+                    return False
+        return len(set(types)) < 2 or (not any(map(holds_tensor, types)) and self._common(types) is not None)
 
     def all(self, extras: list[list[AbsVal]], names: list[str]) -> Merged:
         """Merges the whole states; `extras[k]` are the values of an extra variable, one per path."""
@@ -494,7 +587,7 @@ class _Merger:
         for e in self.incoming[1:]:
             narrowed = {k: v for k, v in narrowed.items() if e.state.narrowed.get(k) is v}
         state = State(self.heap, narrowed, left_over)
-        return Merged(state, merged_extras, self.results, self.operands)
+        return Merged(state, merged_extras, self.results, self.operands, self.options)
 
     def _inner_attribute(self, v: AbsVal) -> bool:
         if isinstance(v, Ref):
@@ -526,16 +619,16 @@ class _Merger:
             if any(isinstance(o, ListObj) for o in objs):
                 self._widen(objs, learn_only=True)
                 return True
-            if any(isinstance(o, DictObj) for o in objs):
+            if any(isinstance(o, DictObj | PartialDict) for o in objs):
                 for e, o in zip(self.incoming, objs):
-                    widen_dict(self.cx, e.state, o)
+                    if isinstance(o, DictObj | PartialDict):
+                        widen_dict(self.cx, e.state, o, by_key=False)
                 return True
             merged = objs[0]
         self.heap[key] = merged
         return False
 
 
-_UNBOUND = Unbound()
 #: More kinds of values than this in one variable are refused.
 MAX_OPTIONS = 16
 

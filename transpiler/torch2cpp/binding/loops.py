@@ -142,8 +142,8 @@ def _merge(cx: Context, plan: LoopPlan, entry: Exit, widened: list[Exit], more: 
 
 
 def _settled(head: Merged, trial: Merged) -> bool:
-    """Whether joining in the new back edges changed neither what is carried nor any type."""
-    if [v.type for v in head.results] != [v.type for v in trial.results]:
+    """Whether joining in the new back edges changed neither what is carried nor its types or options."""
+    if [v.type for v in head.results] != [v.type for v in trial.results] or head.options != trial.options:
         return False
     known = {k for k in head.state.heap if isinstance(k, tuple)}
     return known == {k for k in trial.state.heap if isinstance(k, tuple)} and set(head.state.narrowed) == set(

@@ -24,6 +24,7 @@ from torch2cpp.binding.values import (
     DictObj,
     Host,
     InstanceObj,
+    PartialDict,
     Ref,
     Rt,
     RtObj,
@@ -138,7 +139,8 @@ def _dataclass_init(cx: Context, ref: Ref, cls: Any, args: list[AbsVal], kwargs:
         if f.default is not dataclasses.MISSING:
             values[f.name] = Static(f.default)
         elif f.default_factory is not dataclasses.MISSING:
-            values[f.name] = call(cx, Static(f.default_factory), [], {})
+            with cx.at(("field", f.name)):  # each field's list is one of its own
+                values[f.name] = call(cx, Static(f.default_factory), [], {})
     ordered = {f.name: values[f.name] for f in dataclasses.fields(cls) if f.name in values}
     obj = cx.state.heap[ref.id]
     if isinstance(obj, RtObj):
@@ -224,6 +226,38 @@ def widen_cached(cx: Context, cls: type, name: str, value: AbsVal) -> Type:
     return fields[name]
 
 
+def copied(cx: Context, v: AbsVal) -> AbsVal | None:
+    """`copy.copy(v)` of an object of a user class: another one with the same values; None for anything else."""
+    from torch2cpp.binding.calls import call_method_if_any
+
+    o = resolve(cx, v)
+    cls = python_class(cx, v)
+    if cls is None or not (isinstance(o, InstanceObj) or (isinstance(o, Rt) and isinstance(o.type, StructType))):
+        return None
+    if any(hasattr(cls, name) for name in ("__getstate__", "__setstate__")) and not _copies_plainly(cls):
+        return None
+    own = call_method_if_any(cx, v, "__copy__", [])
+    if own is not None:
+        return own
+    if isinstance(o, Rt) or cls in cx.facts.structs:
+        assert isinstance(o, Rt), "an object of a class that lives at run time does so from the start"
+        ref = new_struct(cx, cls)
+        new = resolve(cx, ref)
+        for name, t in cx.facts.structs[cls].items():
+            cx.effect("struct.set", new.operand, name, cx.host("struct.get", o.operand, name, type_=t, label=name))
+        return ref
+    ref = Ref(fresh_id())
+    cx.state.heap[ref.id] = InstanceObj(cls, dict(o.fields), cx.site(None))
+    return ref
+
+
+def _copies_plainly(cls: type) -> bool:
+    """Whether a class says nothing itself about how it is copied."""
+    plain = (object, *(b for b in cls.__mro__ if b.__module__ in ("typing", "abc")))
+    names = ("__getstate__", "__setstate__", "__reduce__", "__reduce_ex__", "__getnewargs__", "__setattr__")
+    return not any(name in b.__dict__ for b in cls.__mro__ if b not in plain for name in names)
+
+
 def _widen(cx: Context, key: Any, fields: dict[str, Type], name: str, value: AbsVal) -> bool:
     """Makes room for a value in a field; whether the field's type changed."""
     from torch2cpp.binding.containers import element_type
@@ -237,6 +271,9 @@ def _widen(cx: Context, key: Any, fields: dict[str, Type], name: str, value: Abs
     if not (isinstance(value, Static) and value.value is None):
         cx.facts.examples[(key, name)] = value
     fields[name] = wide
+    o = resolve(cx, value)
+    if isinstance(o, Rt) and o.operand.id in cx.lengths:
+        cx.facts.field_lengths.setdefault((key, name), cx.lengths[o.operand.id])
     return wide != have
 
 
@@ -284,7 +321,7 @@ def python_class(cx: Context, v: AbsVal) -> type | None:
             if o.kind.startswith("deque"):
                 return collections.deque
             return list
-        case DictObj():
+        case DictObj() | PartialDict():
             return _dict_class(o.factory)
         case InstanceObj():
             return getattr(o.cls, "library", o.cls)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import enum
 import operator
 from collections.abc import Callable
 from typing import Any
 
 import torch
 
+from torch2cpp.binding import partial_dicts
 from torch2cpp.binding.aten import NoOverload, call_aten
 from torch2cpp.binding.choices import distributes
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.control import branch
-from torch2cpp.binding.convert import SCALARS, describe, is_scalar, resolve
+from torch2cpp.binding.convert import describe, is_scalar, resolve
 from torch2cpp.binding.kept_objects import holds_state, is_kept
 from torch2cpp.binding.meta import DEFAULT_HINTS, distinct, hints_of
 from torch2cpp.binding.values import (
@@ -24,6 +26,7 @@ from torch2cpp.binding.values import (
     InstanceObj,
     Iter,
     ListObj,
+    PartialDict,
     RangeVal,
     Rt,
     Static,
@@ -93,6 +96,17 @@ def tensor_of(cx: Context, v: AbsVal) -> Tensor | None:
     return None
 
 
+def plain(v: AbsVal) -> AbsVal:
+    """A member of an IntEnum, or of another enum of numbers or strings, as the number or string it is."""
+    if not isinstance(v, Static) or not isinstance(v.value, enum.Enum):
+        return v
+    cls: Any = type(v.value)
+    kind: Any = next((t for t in (int, float, str) if issubclass(cls, t)), None)
+    if kind is None or type(v.value.value) is not kind or cls.__eq__ is not kind.__eq__:
+        return v
+    return Static(v.value.value)
+
+
 def unwrap(cx: Context, v: AbsVal, what: str) -> AbsVal:
     """The value inside an optional; None raises as Python does."""
     from torch2cpp.binding.optional import held_or_raise
@@ -103,12 +117,13 @@ def unwrap(cx: Context, v: AbsVal, what: str) -> AbsVal:
 
 
 @distributes
+@partial_dicts.settles
 def binary(cx: Context, sign: str, a: AbsVal, b: AbsVal) -> AbsVal:
     """`a <sign> b`"""
     python, host, aten = BINARY[sign]
     if isinstance(a, Static) and isinstance(b, Static) and not _tensors(a, b) and not _mutable(cx, a, b):
         return static_call(cx, lambda x, y: checked(python(x, y)), a.value, b.value)
-    a, b = _plain(a), _plain(b)
+    a, b = plain(a), plain(b)
     a = unwrap(cx, a, f"unsupported operand type(s) for {sign}: 'NoneType' and another")
     b = unwrap(cx, b, f"unsupported operand type(s) for {sign}: another and 'NoneType'")
     if isinstance(a, Array) or isinstance(b, Array):
@@ -131,17 +146,6 @@ def binary(cx: Context, sign: str, a: AbsVal, b: AbsVal) -> AbsVal:
             "convert one side, or write it as a function",
         )
     return out
-
-
-def _plain(v: AbsVal) -> AbsVal:
-    """A constant of a class derived from a scalar's, such as a member of an IntEnum, as that scalar."""
-    if not isinstance(v, Static) or type(v.value) in SCALARS:
-        return v
-    if isinstance(v.value, str):
-        return Static(str.__str__(v.value))
-    if isinstance(v.value, int):
-        return Static(int(v.value))
-    return Static(float(v.value)) if isinstance(v.value, float) else v
 
 
 def _mutable(cx: Context, *vals: Static) -> bool:
@@ -270,12 +274,13 @@ def _py(t: ScalarType) -> str:
 
 
 @distributes
+@partial_dicts.settles
 def compare(cx: Context, sign: str, a: AbsVal, b: AbsVal) -> AbsVal:
     """`a <sign> b` for the ordering and equality operators."""
     python, host, aten = COMPARE[sign]
     if isinstance(a, Static) and isinstance(b, Static) and not _tensors(a, b) and not _kept(cx, a, b):
         return static_call(cx, python, a.value, b.value)
-    a, b = _plain(a), _plain(b)
+    a, b = plain(a), plain(b)
     if sign in ("==", "!="):
         from torch2cpp.binding.exceptions import ExcClass
 
@@ -475,6 +480,8 @@ def truth(cx: Context, v: AbsVal) -> Static | Host:
             return Static(bool(obj.elems))
         case DictObj():
             return Static(bool(obj.items))
+        case PartialDict():
+            return partial_dicts.truth(cx, v, obj)
         case Rt():
             return _rt_truth(cx, obj)
         case Iter() if obj.kind in ("list", "dict_view", "unordered"):

@@ -1,4 +1,5 @@
-"""`zip(xs, ys)` where `xs` is one of several things: which iterator it is stays open until something goes over it."""
+"""`zip(xs, ys)` or `d.items()` where `xs` or `d` is one of several things: which iterator it is stays open until
+something goes over it."""
 
 from __future__ import annotations
 
@@ -18,14 +19,18 @@ _LAZY = (zip, enumerate, reversed)
 
 def is_open(v: Any) -> TypeGuard[Iter]:
     """Whether the value is such an iterator."""
-    return isinstance(v, Iter) and v.kind == _KIND
+    return isinstance(v, Iter) and (v.kind == _KIND or (v.kind == "dict_view" and isinstance(v.parts[0], Choice)))
+
+
+def _for_option(cx: Context, it: Iter, option: AbsVal) -> AbsVal:
+    return Iter(it.kind, (option,), it.extra) if it.kind == "dict_view" else it.extra(cx, option)
 
 
 def settle(cx: Context, it: Iter, f: Callable[[AbsVal], AbsVal]) -> AbsVal:
     """`f` of the iterator over whichever option is there, joined."""
 
     def with_option(option: AbsVal) -> AbsVal:
-        found = it.extra(cx, option)
+        found = _for_option(cx, it, option)
         return settle(cx, found, f) if is_open(found) else f(found)
 
     return distribute(cx, it.parts[0], with_option)
@@ -46,6 +51,10 @@ def call_with_open(
         if is_open(a):
             if is_lazy:
                 inner: Iter = a
-                return Iter(_KIND, a.parts, lambda c, v, inner=inner, put=with_argument: put(c, inner.extra(c, v)))
+
+                def of_option(c: Context, v: AbsVal, inner: Iter = inner, put: Any = with_argument) -> AbsVal:
+                    return put(c, _for_option(c, inner, v))
+
+                return Iter(_KIND, a.parts, of_option)
             return settle(cx, a, lambda v, put=with_argument: put(cx, v))  # type: ignore[misc]
     return None

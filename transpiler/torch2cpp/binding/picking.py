@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import torch
+
 from torch2cpp.binding import operators
 from torch2cpp.binding.context import Context
-from torch2cpp.binding.values import AbsVal, Host, Iter
-from torch2cpp.hostir.ops import Operand
+from torch2cpp.binding.values import AbsVal, Choice, Host, Iter, Option, Static
+from torch2cpp.hostir.ops import Operand, Value
 from torch2cpp.hostir.types import INT
 
 
@@ -27,7 +29,7 @@ def picked_at(cx: Context, parts: Sequence[AbsVal], index: Host, message: Callab
     raise_if(cx, cx.host("or", low, high, label="outside"), IndexError, message)
     behind = cx.host("add", index.operand, n)
     at = cx.scalar("select", cx.host("lt", index.operand, 0), behind, index.operand, type_=INT, label="at")
-    return Iter("choice", tuple(parts), at)
+    return _pick(parts, at)
 
 
 def picked_by(
@@ -47,7 +49,15 @@ def picked_by(
         here = cx.host("eq", key.operand, entries[i][0], label="chosen")
         which = cx.host("select", here, i, which, type_=INT, label="which")
     raise_if(cx, cx.host("lt", which, 0, label="missing"), error, message)
-    return Iter("choice", tuple(v for _, v in entries), Host(INT, which, loops=key.loops))
+    return _pick([v for _, v in entries], Host(INT, which, loops=key.loops))
+
+
+def _pick(parts: Sequence[AbsVal], at: Host) -> AbsVal:
+    """One of several parts: of what is only called as it is, of other values, such as None, as a choice."""
+    if all(not isinstance(p, Static) or isinstance(p.value, torch.nn.Module) or callable(p.value) for p in parts):
+        return Iter("choice", tuple(parts), at)
+    assert isinstance(at.operand, Value)
+    return Choice(at.operand, tuple(Option(None, p) for p in parts), "pick")
 
 
 def index_message(cx: Context, index: AbsVal) -> Operand:

@@ -11,7 +11,7 @@ from typing import Any
 
 from torch2cpp.binding.aten import call_aten
 from torch2cpp.binding.context import Context
-from torch2cpp.binding.values import AbsVal, DictObj, InstanceObj, ListObj, ScopeObj, Tensor, Tup
+from torch2cpp.binding.values import AbsVal, DictObj, InstanceObj, ListObj, PartialDict, ScopeObj, Tensor, Tup
 from torch2cpp.hostir.ops import TensorOp, Value
 
 NAMES = ("t_", "transpose_", "swapaxes_", "swapdims_", "unsqueeze_", "squeeze_")
@@ -49,7 +49,7 @@ def _replaced(x: Any, old: Tensor, new: AbsVal) -> Any:
         case ScopeObj(names=had):
             names = mapping(had)
             return x if names is had else dataclasses.replace(x, names=names)
-        case DictObj(items=had):
+        case DictObj(items=had) | PartialDict(items=had):
             names = mapping(had)
             return x if names is had else dataclasses.replace(x, items=names)
         case InstanceObj(fields=had):

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 import libcst as cst
 import torch
 
-from torch2cpp.binding import operators, struct_dicts
+from torch2cpp.binding import operators, partial_dicts, struct_dicts
 from torch2cpp.binding.choices import distributes
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.control import branch
@@ -63,6 +63,7 @@ def to_str(cx: Context, v: AbsVal) -> Text:
 
 
 @distributes
+@partial_dicts.settles
 def _str_of(cx: Context, v: AbsVal) -> Text:
     from torch2cpp.binding.exception_objects import text_of
     from torch2cpp.binding.exceptions import Exc
@@ -101,6 +102,7 @@ def to_repr(cx: Context, v: AbsVal) -> Text:
 
 
 @distributes
+@partial_dicts.settles
 def _repr_of(cx: Context, v: AbsVal) -> Text:
     from torch2cpp.binding.exceptions import Exc
 
@@ -300,6 +302,7 @@ def format_value(cx: Context, v: AbsVal, spec: Text) -> Text:
 
 
 @distributes
+@partial_dicts.settles
 def _formatted(cx: Context, v: AbsVal, spec: Text) -> Text:
     if not isinstance(spec, Static):
         cx.refuse("T2C221", "a format specification that is decided at run time", "write the width and precision out")

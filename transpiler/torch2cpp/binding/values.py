@@ -291,6 +291,20 @@ class DictObj:
 
 @final
 @dataclass(frozen=True, slots=True)
+class PartialDict:
+    """A dict some of whose keys are there on some paths only (see partial_dicts.py).
+
+    Its items are in the order of insertion on every path. The values of keys that may be missing are
+    those of a name that may be unbound: an optional, or a choice with `Unbound` among its options.
+    """
+
+    items: dict[Any, Any]
+    site: Any
+    factory: Any = None
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class InstanceObj:
     """An object of a user class whose class is known."""
 
@@ -309,7 +323,7 @@ class RtObj:
 
 
 AbsVal = Any
-HeapObj = ScopeObj | ListObj | DictObj | InstanceObj | RtObj
+HeapObj = ScopeObj | ListObj | DictObj | PartialDict | InstanceObj | RtObj
 
 _fresh = itertools.count(1)
 

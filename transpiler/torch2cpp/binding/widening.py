@@ -5,15 +5,17 @@ from __future__ import annotations
 from torch2cpp.binding.context import Context, Restart
 from torch2cpp.binding.convert import type_of
 from torch2cpp.binding.dict_kinds import kind_of
+from torch2cpp.binding.join_values import example_of, types_where_there
 from torch2cpp.binding.unlike import common_type
 from torch2cpp.binding.values import (
     AbsVal,
     DictObj,
     ListObj,
+    PartialDict,
     State,
     Static,
 )
-from torch2cpp.hostir.types import DictType, ListType, Type, join
+from torch2cpp.hostir.types import DictType, ListType, Type, UnionType, join
 
 
 def list_type(cx: Context, state: State, obj: ListObj) -> Type | None:
@@ -66,8 +68,8 @@ def widen_list(cx: Context, state: State, obj: ListObj, elem: AbsVal | None, lea
         raise Restart
 
 
-def widen_dict(cx: Context, state: State, obj: DictObj) -> None:
-    """Learns that a dict must be a run-time dict."""
+def widen_dict(cx: Context, state: State, obj: DictObj | PartialDict, by_key: bool = True) -> None:
+    """Learns that a dict must be a run-time dict; `by_key` where its keys must be run-time values."""
     from torch2cpp.hostir.types import NEVER
 
     key: Type | None = NEVER
@@ -78,14 +80,17 @@ def widen_dict(cx: Context, state: State, obj: DictObj) -> None:
             x = as_runtime(cx, x)
             with cx.to_store():
                 key = join(key, type_of(cx, Static(k))) if key is not None else None
-                value = common_type(cx, value, type_of(cx, x)) if value is not None else None
+                for t in types_where_there(cx, x):
+                    value = common_type(cx, value, t) if value is not None else None
     finally:
         cx.state = saved
+    if by_key or value is None or isinstance(value, UnionType):
+        cx.facts.by_key.add(obj.site)
     kind = kind_of(cx, obj.factory, obj.site)
     old = cx.facts.containers.get(obj.site, DictType(NEVER, NEVER, kind))
     new = join(old, DictType(key, value, kind)) if key is not None and value is not None else None
     if new is None:
         cx.refuse("T2C111", "a dict filled at run time holds values of different types", "use one dict per type")
     if obj.items:
-        cx.facts.examples.setdefault(obj.site, next(iter(obj.items.values())))
+        cx.facts.examples.setdefault(obj.site, example_of(next(iter(obj.items.values()))))
     cx.facts.containers[obj.site] = new

@@ -94,7 +94,7 @@ class CppTypes:
         if isinstance(t, StructType):
             return self._structs[t]
         # Dimensions do not matter in C++: records that differ in nothing else are one struct.
-        key = (t.kind, t.name, tuple((k, spell(f, _NoRecords())) for k, f in t.fields))
+        key = (t.kind, t.name, tuple((k, _key_of(f)) for k, f in t.fields))
         if key not in self._records:
             self._records[key] = self._record(t.name, t.kind, t.fields)
         return self._records[key]
@@ -141,8 +141,13 @@ class _NoRecords:
     def name_of(self, t: RecordType | StructType) -> str:
         if isinstance(t, StructType):
             return t.name
-        inner = ",".join(f"{k}:{spell(f, self)}" for k, f in t.fields)
+        inner = ",".join(f"{k}:{_key_of(f)}" for k, f in t.fields)
         return f"{t.kind} {t.name}{{{inner}}}"
+
+
+def _key_of(field: Type) -> str:
+    absent = isinstance(field, OptionalType) and field.absent
+    return f"{spell(field, _NoRecords())}{' if there' if absent else ''}"
 
 
 def spell(t: Type, names: CppTypes | _NoRecords, tensor: str = "Tensor", runtime: str = "py") -> str:
@@ -218,7 +223,7 @@ def describe(t: Type) -> str:
             dims = ", ".join("?" if d is None else str(d) for d in t.dims)
             return f"{str(t.dtype).removeprefix('torch.')} [{dims}]"
         case OptionalType():
-            return f"{describe(t.elem)} or None"
+            return f"{describe(t.elem)}, if there" if t.absent else f"{describe(t.elem)} or None"
         case ListType():
             return f"{t.kind} of {describe(t.elem)}"
         case TupleType():

@@ -39,7 +39,7 @@ def kind(t: Type, types: CppTypes) -> str:
         case NoneType() | NeverType():
             return "kind::None"
         case OptionalType():
-            return several("Optional", t.elem)
+            return several("Absent" if t.absent else "Optional", t.elem)
         case ListType():
             return several({"list": "List", "deque": "Deque", "tuple": "LongTuple"}[t.kind.partition(" ")[0]], t.elem)
         case TupleType():

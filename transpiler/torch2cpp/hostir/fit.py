@@ -77,10 +77,10 @@ def fits(given: Type, target: Type) -> bool:
             return all(fits(m, target) for m in given.members)
         case _, UnionType():
             return any(fits(given, m) for m in target.members)
-        case OptionalType(), OptionalType():
+        case OptionalType(), OptionalType() if given.absent == target.absent:
             return fits(given.elem, target.elem)
         case _, OptionalType():
-            return given == NONE or fits(given, target.elem)
+            return (given == NONE and not target.absent) or fits(given, target.elem)
         case TupleType(), TupleType():
             return len(given.elems) == len(target.elems) and all(
                 fits(g, t) for g, t in zip(given.elems, target.elems, strict=True)

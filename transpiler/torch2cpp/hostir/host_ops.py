@@ -27,7 +27,6 @@ from torch2cpp.hostir.types import (
     BOOL,
     FLOAT,
     INT,
-    NONE,
     STR,
     DictType,
     ListType,
@@ -396,10 +395,10 @@ _row("struct.set", lambda o, name, x: o.fields.__setitem__(name, x), "{0}->{1} =
 #: What a variable holds before its first assignment; never read.
 _row("undefined", lambda: None, "{T}{{}}", "pure", lambda: None)
 _row("same", operator.is_, "is_same", "pure", BOOL)
-_row("optional.some", lambda x: x, "{T}({0})", "pure", OptionalType)
-_row("optional.none", lambda: None, "std::nullopt", "pure", NONE)
-#: The same optional with a wider type inside.
-_row("optional.cast", lambda x: x, "optional_cast<{T}>({0})", "pure", lambda t: t)
+_row("optional.some", lambda x: x, "{T}({0})", "pure", lambda x: None)
+_row("optional.none", lambda: None, "std::nullopt", "pure", lambda: None)
+#: The same optional with a wider type inside, or as a field of a dict whose key may be missing, and back.
+_row("optional.cast", lambda x: x, "optional_cast<{T}>({0})", "pure", lambda t: None)
 _row("optional.is_none", lambda x: x is None, "!{0}.has_value()", "pure", BOOL)
 #: The value of an optional known not to be None.
 _row("optional.get", lambda x: x, "*{0}", "pure", lambda t: t.elem)

@@ -98,7 +98,10 @@ def to_internal(value: Any, type_: Type, where: str, structs: Structs, memo: dic
                 for i, (v, t) in enumerate(zip(value, type_.elems, strict=True))
             )
         case RecordType():
-            fields = _fields_of(value, [k for k, _ in type_.fields], type_, where)
+            names = [k for k, t in type_.fields if not (may_be_absent(t) and k not in value)]
+            fields = _fields_of(value, names, type_, where)
+            if len(names) < len(type_.fields):
+                fields = dict.fromkeys(k for k, _ in type_.fields) | dict(fields)
             return {k: to_internal(fields[k], t, f"{where}.{k}", structs, memo) for k, t in type_.fields}
         case ListType() if type_.kind == "tuple":
             if not isinstance(value, tuple):
@@ -236,7 +239,7 @@ def to_python(value: Any, type_: Type, structs: Structs, memo: dict[int, Any] | 
             items = [to_python(v, t, structs, memo) for v, t in zip(value, type_.elems, strict=True)]
             return items if type_.kind == "list" else tuple(items)
         case RecordType():
-            fields = {k: to_python(value[k], t, structs, memo) for k, t in type_.fields}
+            fields = {k: to_python(value[k], t, structs, memo) for k, t in type_.fields if not is_absent(value[k], t)}
             return fields if type_.kind == "dict" else Named(type_.name, fields)
         case UnionType():
             held = tagged(value, type_)
@@ -249,6 +252,16 @@ def to_python(value: Any, type_: Type, structs: Structs, memo: dict[int, Any] | 
             return memo[id(value)]
         case _:
             return value
+
+
+def may_be_absent(type_: Type) -> bool:
+    """Whether a field of this type may be no key of its dict."""
+    return isinstance(type_, OptionalType) and type_.absent
+
+
+def is_absent(value: Any, type_: Type) -> bool:
+    """Whether the key of a field with this value is not in its dict."""
+    return may_be_absent(type_) and value is None
 
 
 def tagged(value: Any, type_: UnionType) -> Tagged:

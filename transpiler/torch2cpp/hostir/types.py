@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
-from typing import Literal, final
+from typing import Literal, TypeVar, final
 
 import torch
 
@@ -63,9 +63,11 @@ class OptionalType:
     """`elem` or None."""
 
     elem: Type
+    #: For a field of a dict: None says that the key is not there.
+    absent: bool = False
 
     def __str__(self) -> str:
-        return f"{self.elem}?"
+        return f"{self.elem}{' if there' if self.absent else '?'}"
 
 
 @final
@@ -192,6 +194,8 @@ Type = (
     | UnionType
 )
 
+Key = TypeVar("Key")
+
 BOOL = ScalarType("bool")
 INT = ScalarType("int")
 FLOAT = ScalarType("float")
@@ -228,6 +232,25 @@ def _is_int(t: Type) -> bool:
     return isinstance(t, ScalarType) and t.kind == "int" and (not t.of or isinstance(t.of[0], int))
 
 
+def holds_tensor(t: Type) -> bool:
+    """Whether a value of the type has tensors in it."""
+    match t:
+        case TensorType() | StructType():
+            return True
+        case OptionalType() | ListType() | SetType():
+            return holds_tensor(t.elem)
+        case TupleType():
+            return any(map(holds_tensor, t.elems))
+        case RecordType():
+            return any(holds_tensor(x) for _, x in t.fields)
+        case DictType():
+            return holds_tensor(t.value)
+        case UnionType():
+            return any(map(holds_tensor, t.members))
+        case _:
+            return False
+
+
 def join(a: Type, b: Type) -> Type | None:
     """The least type that holds both values, or None when they cannot share a variable.
 
@@ -241,6 +264,8 @@ def join(a: Type, b: Type) -> Type | None:
         return b
     if _is_int(a) and _is_int(b):
         return INT
+    if _may_be_absent(a) or _may_be_absent(b):
+        return _join_absent(a, b)
     if isinstance(a, NoneType):
         return b if isinstance(b, OptionalType) else OptionalType(b)
     if isinstance(b, NoneType):
@@ -267,6 +292,8 @@ def join(a: Type, b: Type) -> Type | None:
         case TupleType(), TupleType() if a.kind == b.kind and len(a.elems) == len(b.elems):
             joined = [join(x, y) for x, y in zip(a.elems, b.elems)]
             return None if None in joined else TupleType(tuple(t for t in joined if t), a.kind)
+        case RecordType(kind="dict"), RecordType(kind="dict") if _has_absent(a) or _has_absent(b):
+            return _join_dicts(a, b)
         case RecordType(), RecordType() if (a.kind, a.name) == (b.kind, b.name) and len(a.fields) == len(b.fields):
             fields: list[tuple[str, Type]] = []
             for (ka, ta), (kb, tb) in zip(a.fields, b.fields):
@@ -282,6 +309,63 @@ def join(a: Type, b: Type) -> Type | None:
             elem = join(a.elem, b.elem)
             return None if elem is None else SetType(elem)
     return None
+
+
+def _may_be_absent(t: Type) -> bool:
+    return isinstance(t, OptionalType) and t.absent
+
+
+def _join_absent(a: Type, b: Type) -> Type | None:
+    """The values of a key that may be missing; a value None is another thing."""
+    x, y = (t.elem if isinstance(t, OptionalType) and t.absent else t for t in (a, b))
+    if isinstance(x, NoneType | OptionalType) or isinstance(y, NoneType | OptionalType):
+        return None
+    inner = join(x, y)
+    return None if inner is None else OptionalType(inner, absent=True)
+
+
+def _has_absent(t: RecordType) -> bool:
+    return any(_may_be_absent(x) for _, x in t.fields)
+
+
+def _join_dicts(a: RecordType, b: RecordType) -> RecordType | None:
+    """Dicts of which some keys may be missing, if their keys come in one order."""
+    x, y = dict(a.fields), dict(b.fields)
+    order = merged_order([list(x), list(y)])
+    if order is None or a.name != b.name:
+        return None
+    fields: list[tuple[str, Type]] = []
+    for name in order:
+        t = join(x[name], y[name]) if name in x and name in y else _if_there(x.get(name) or y[name])
+        if t is None:
+            return None
+        fields.append((name, t))
+    return RecordType("dict", a.name, tuple(fields))
+
+
+def _if_there(t: Type) -> Type | None:
+    """The type of a field that one of two dicts lacks."""
+    return t if _may_be_absent(t) else _join_absent(OptionalType(t, absent=True), t)
+
+
+def merged_order(orders: list[list[Key]]) -> list[Key] | None:
+    """One order of which all given ones are parts; None where they contradict each other.
+
+    >>> merged_order([["a", "c"], ["a", "b"], []]), merged_order([["a", "b"], ["b", "a"]])
+    (['a', 'c', 'b'], None)
+    """
+    left = [list(order) for order in orders if order]
+    out: list[Key] = []
+    while left:
+        for order in left:
+            if not any(order[0] in other[1:] for other in left):
+                break
+        else:
+            return None
+        first = order[0]
+        out.append(first)
+        left = [rest for o in left if (rest := o[1:] if o[0] == first else o)]
+    return out
 
 
 def _varying_tuple(a: TupleType | ListType, b: TupleType | ListType) -> Type | None:
@@ -328,6 +412,8 @@ def join_or_union(a: Type, b: Type) -> Type:
     one = _as_one(a, b)
     if one is not None:
         return one
+    if _may_be_absent(a) or _may_be_absent(b):
+        return _union(a, b)
     if isinstance(a, OptionalType) or isinstance(b, OptionalType):
         inner_a = a.elem if isinstance(a, OptionalType) else a
         inner_b = b.elem if isinstance(b, OptionalType) else b
@@ -339,11 +425,17 @@ def _union(a: Type, b: Type) -> Type:
     """The members of both, those that join as one."""
     members: list[Type] = list(a.members) if isinstance(a, UnionType) else [a]
     for t in b.members if isinstance(b, UnionType) else (b,):
-        for i, m in enumerate(members):
-            merged = _as_one(m, t)
-            if merged is not None:
-                members[i] = merged
-                break
-        else:
+        at = next((i for i, m in enumerate(members) if _as_one(m, t) is not None), None)
+        if at is None:
             members.append(t)
+            continue
+        wide = _as_one(members[at], t)
+        # What has grown may take in others.
+        for m in members[at + 1 :]:
+            more = None if wide is None else _as_one(wide, m)
+            if more is not None:
+                wide = more
+                members.remove(m)
+        assert wide is not None
+        members[at] = wide
     return members[0] if len(members) == 1 else UnionType(tuple(members))

@@ -16,7 +16,7 @@ from safetensors.torch import save_file
 
 from torch2cpp.hostir.interpret import bind_arguments
 from torch2cpp.hostir.program import REQUIRED, Function, Program
-from torch2cpp.hostir.pyvalues import to_internal
+from torch2cpp.hostir.pyvalues import may_be_absent, to_internal
 from torch2cpp.hostir.random_ops import is_random
 from torch2cpp.hostir.types import (
     DictType,
@@ -133,7 +133,8 @@ def flatten_value(value: Any, t: Type, name: str, program: Program, out: dict[st
             _flatten_dict(value, t, name, program, out)
         case RecordType():
             for key, field in t.fields:
-                flatten_value(_member(value, key), field, f"{name}.{key}", program, out)
+                if not may_be_absent(field) or key in value:
+                    flatten_value(_member(value, key), field, f"{name}.{key}", program, out)
         case StructType():
             for key, field in program.structs[t].fields.items():
                 flatten_value(_member(value, key), field, f"{name}.{key}", program, out)

@@ -47,6 +47,33 @@ def islice_to(iterable, stop):
                 break
 
 
+def groupby(iterable, key):
+    """`itertools.groupby`: a group is complete before it is handed out."""
+    group = []
+    last = None
+    for item in iterable:
+        now = key(item)
+        if group and now != last:
+            yield last, iter(group)
+            group = []
+        last = now
+        group.append(item)
+    if group:
+        yield last, iter(group)
+
+
+def groupby_itself(iterable):
+    """`itertools.groupby` without a key."""
+    group = []
+    for item in iterable:
+        if group and item != group[-1]:
+            yield group[-1], iter(group)
+            group = []
+        group.append(item)
+    if group:
+        yield group[-1], iter(group)
+
+
 def takewhile(predicate, iterable):
     """`itertools.takewhile`"""
     for item in iterable:
@@ -186,23 +213,6 @@ def islice_from(iterable, start, step):
             yield item
             wanted += step
         at += 1  # noqa: SIM113
-
-
-def groupby(iterable, key):
-    """`itertools.groupby`, each group as a list: made when the next key is seen."""
-    started = False
-    group = []
-    last = None
-    for item in iterable:
-        k = key(item)
-        if started and k != last:
-            yield last, group
-            group = []
-        last = k
-        started = True
-        group.append(item)
-    if started:
-        yield last, group
 
 
 def reduce(function, iterable):
