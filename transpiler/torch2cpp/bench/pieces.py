@@ -103,10 +103,13 @@ def _session(distinct: Any, weights: Sequence[str], context: Context, threads: i
     """A session over the graph, with the weights of one instance. Raises NotExportable."""
     import onnxruntime  # type: ignore[import-untyped]
 
-    from torch2cpp.backends.exported.engine_backend import accepts
+    from torch2cpp.backends.exported.engine_backend import WORTH_RUNNING
+    from torch2cpp.backends.exported.suitable import unsuitable
     from torch2cpp.backends.onnxruntime.backend import exported_graph
 
-    refusal = accepts(distinct, context.target)
+    # Our own backend cuts regions around what the engine does otherwise, such as the order of equal elements; this
+    # rival takes them whole.
+    refusal = unsuitable(distinct.region, WORTH_RUNNING)
     if refusal is not None:
         raise NotExportable(refusal.reason)
     graph = exported_graph(distinct, context)
