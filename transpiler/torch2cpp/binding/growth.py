@@ -7,6 +7,7 @@ container put into one of a wider type takes that type at its own site.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -79,6 +80,13 @@ def note_element(cx: Context, value: Value) -> None:
     path = _followed(place.path, op)
     if path is not None:
         cx.inside[value.id] = (Inside(place.site, path), whole)
+
+
+def note_joined(cx: Context, value: Value, incoming: Sequence[Any]) -> None:
+    """Remembers that a value is one of several that were read out of one place, on each path another."""
+    places = [cx.inside.get(v.id) if isinstance(v, Value) else None for v in incoming]
+    if places[0] is not None and all(p is not None and p[0] == places[0][0] for p in places):
+        cx.inside[value.id] = places[0]
 
 
 def note_view(cx: Context, view: Value, of: Value) -> None:

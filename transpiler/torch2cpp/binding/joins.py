@@ -25,7 +25,7 @@ from torch2cpp.binding.convert import (
     to_operand,
     type_of,
 )
-from torch2cpp.binding.growth import learn_type
+from torch2cpp.binding.growth import learn_type, note_joined
 from torch2cpp.binding.join_values import (
     Group,
     Inside,
@@ -232,6 +232,7 @@ class _Merger:
         for i, v in enumerate(vals):
             with Inside(self.cx, self.incoming[i]):
                 self.operands[i].append(to_operand(self.cx, v, type_))
+        note_joined(self.cx, result, [mine[-1] for mine in self.operands])
         return result
 
     def _tensors(self, vals: list[AbsVal], name: str) -> AbsVal:
