@@ -196,7 +196,8 @@ def settled(cx: Context, ref: Ref, f: Callable[[], AbsVal], keys: list[Any] | No
     if len(is_open) > MAX_OPEN:
         cx.refuse(
             "T2C111",
-            f"a dict is used as a whole, and {len(is_open)} of its keys may be missing: {', '.join(map(repr, is_open))}",
+            f"a dict is used as a whole, and {len(is_open)} of its keys may be missing: "
+            f"{', '.join(map(repr, is_open))}",
             "ask for its keys one by one, or always set them, to None where there is nothing",
         )
     key = is_open[0]

@@ -27,7 +27,7 @@ def _register(function: Callable[..., Any], body: Any) -> None:
 _register(math.prod, math_functions.prod)
 _register(math.isclose, math_functions.isclose)
 _register(math.modf, math_functions.modf)
-for _name in ("heappush", "heappop", "heapify", "heapreplace", "heappushpop", "nlargest", "nsmallest"):
+for _name in ("heappush", "heappop", "heapify", "heapreplace", "heappushpop"):
     _register(getattr(heapq, _name), getattr(heapq_functions, _name))
 for _name in ("bisect_left", "bisect_right", "insort_left", "insort_right"):
     _register(getattr(bisect, _name), getattr(bisect_functions, _name))
