@@ -33,7 +33,7 @@ def each(names: str, *cases: Case, prefix: str = "") -> dict[str, list[Case]]:
 SCALARS: dict[str, list[Case]] = {
     **each("add sub mul min max lt le gt ge eq ne", (7, 3), (7.5, -2.0), (True, False)),
     **each("floordiv mod", (7, -3), (7.5, -2.0), (1, 0)),
-    "truediv": [(7, -3), (7.5, -2.0), (1, 2.0), (1, 0)],
+    "truediv": [(7, -3), (7.5, -2.0), (1, 2.0), (1, 0), (3492930114651979427, 421), (0, -(2**60))],
     "pow": [(7, 3), (2.0, 0.5)],
     "pow_mod": [(7, 3, 5), (-7, 3, -5), (3, -2, 7), (2, -1, 4), (2, 5, 0), (5, 0, 1), (2**62, 2**61 + 1, 2**63 - 25)],
     **each("neg abs int float bool str repr round", (5,), (-2.5,), (True,)),

@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from torch2cpp.backends.aotinductor.generate import inductor_options
 from torch2cpp.backends.registry import UnknownBackend
 from torch2cpp.backends.runtimes import LIBTORCH, UnknownRuntime, choose_runtime
 from torch2cpp.backends.slim.files import slim_units, torch_headers
@@ -40,6 +41,11 @@ def test_every_source_is_in_a_unit() -> None:
     together = re.findall(r'"src/(.*)"', (slim_folder() / "slim.cpp").read_text())
     alone = [unit.path.rpartition("/")[2] for unit in slim_units(Target()) if unit.path != "runtime/slim/slim.cpp"]
     assert sorted([*together, *alone]) == sorted(names)
+
+
+def test_inductor_leaves_images_as_they_lie() -> None:
+    assert inductor_options("fast", 1, Target(libtorch=False))["layout_optimization"] is False
+    assert "layout_optimization" not in inductor_options("fast", 1, Target())
 
 
 def test_runtimes() -> None:

@@ -107,6 +107,20 @@ def test_bags_begin_one_behind_the_other() -> None:
     assert any(int(starts[-1]) > 0 for _, starts in made if len(starts) != 3)
 
 
+def test_equal_numbers_are_not_sorted_where_their_order_is_open() -> None:
+    class Best(nn.Module):
+        def forward(self, scores: torch.Tensor) -> torch.Tensor:
+            return scores.sort(descending=True).indices[:2]
+
+    region, weights = region_of(Best(), (torch.tensor([0.1, 0.7, 0.3]),), [[0]])
+    twins = (torch.tensor([0.5, 0.5, 0.3]),)
+    made = [s for (s,) in make_samples(region, weights, [twins], ordered=True)]
+    # What was recorded stays; zeros and repeated values are not made up.
+    assert torch.equal(made[0], twins[0]) and len(made) > 2
+    assert all(len(s.unique()) == len(s) for s in made[1:])
+    assert any(len(s.unique()) < len(s) for (s,) in make_samples(region, weights, [twins])[1:])
+
+
 def test_samples_where_eager_raises_are_dropped() -> None:
     class Windows(nn.Module):
         def forward(self, x: torch.Tensor) -> torch.Tensor:

@@ -19,8 +19,12 @@ from torch2cpp.regions.split import Part, split
 class Cutting:
     """The regions to compile: those of the program, where some were replaced by their parts."""
 
-    def __init__(self, distinct: Sequence[DistinctRegion], weights: Mapping[str, torch.Tensor]) -> None:
+    def __init__(
+        self, distinct: Sequence[DistinctRegion], weights: Mapping[str, torch.Tensor], ordered: bool = False
+    ) -> None:
+        """`ordered` as for `make_samples`."""
         self._weights = weights
+        self._ordered = ordered
         self._whole: dict[str, DistinctRegion] = {d.key: d for d in distinct}
         self._composites: dict[str, Composite] = {}
         self._taken = {*RESERVED_NAMES, *(d.name.replace("_", "") for d in distinct)}
@@ -78,7 +82,8 @@ class Cutting:
                 self._whole[key] = distinct
             pairs.append((part, distinct))
             recorded = given[part.region.name]
-            out.append((distinct, part.clean, make_samples(part.region, self._weights, recorded, MAX_SAMPLES)))
+            made = make_samples(part.region, self._weights, recorded, MAX_SAMPLES, self._ordered)
+            out.append((distinct, part.clean, made))
         self._composites[d.name] = Composite(d, tuple(pairs))
         return out
 

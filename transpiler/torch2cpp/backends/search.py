@@ -69,7 +69,7 @@ class Search:
         names = [name for name in dict.fromkeys(every) if name != reference]
         self.backends: dict[str, Backend] = {name: options.runtime.create(name) for name in (*names, reference)}
         self.chains = {d.name: self._chain((orders or {}).get(d.name, order)) for d in sharing.distinct}
-        self.cutting = Cutting(sharing.distinct, weights)
+        self.cutting = Cutting(sharing.distinct, weights, ordered=options.runtime.is_slim)
         self.left: dict[str, list[Choice]] = {}
         self.tried: dict[str, list[Attempt]] = {}
         self.believed: dict[str, int] = {}
@@ -130,7 +130,9 @@ class Search:
             return []
         if distinct.name in self.options.samples:
             return list(self.options.samples[distinct.name])
-        return make_samples(distinct.region, self.weights, self._recorded(distinct))
+        return make_samples(
+            distinct.region, self.weights, self._recorded(distinct), ordered=self.options.runtime.is_slim
+        )
 
     def _recorded(self, distinct: DistinctRegion) -> list[Sample]:
         """Inputs of every instance: they tell something about their common structure."""

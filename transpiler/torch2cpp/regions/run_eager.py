@@ -10,7 +10,7 @@ import torch
 from torch2cpp.hostir.host_ops import TABLE
 from torch2cpp.hostir.ops import HostOp, TensorOp, Value, WeightRef, map_leaves
 from torch2cpp.hostir.program import Region
-from torch2cpp.regions.defined import check_defined
+from torch2cpp.regions.defined import check_defined, check_order
 
 #: Operators that allocate and leave what is there.
 _UNWRITTEN = {"empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided"}
@@ -22,12 +22,14 @@ def run_region(
     weights: Mapping[str, torch.Tensor],
     before: Callable[[TensorOp | HostOp], None] | None = None,
     fill: int | None = None,
+    ordered: bool = False,
 ) -> tuple[Any, ...]:
     """The region's results for `args` (one per parameter), under `torch.no_grad`.
 
     Writes to the storage of `args` where an operation of the region does. `before` is called with
     each operation before it runs. Memory that operators such as `empty` leave as it is holds `fill`, if
-    that is given. Raises whatever eager raises.
+    that is given. Raises whatever eager raises, and RuntimeError where its result is undefined, or with `ordered` one
+    of several.
     """
     env: dict[Value, Any] = dict(zip(region.params, args, strict=True))
 
@@ -47,7 +49,10 @@ def run_region(
                 continue
             op_args = map_leaves(op.args, leaf)
             check_defined(op.overload, op_args)
-            value = op.overload(*op_args, **map_leaves(op.kwargs, leaf))
+            op_kwargs = map_leaves(op.kwargs, leaf)
+            if ordered:
+                check_order(op.overload, op_args, op_kwargs)
+            value = op.overload(*op_args, **op_kwargs)
             if fill is not None and leaves_memory(op):
                 value.fill_(fill)
             env.update(zip(op.results, returned(op, value)))

@@ -56,21 +56,30 @@ class Sizes:
 
 
 def make_samples(
-    region: Region, weights: Mapping[str, torch.Tensor], recorded: Sequence[Sample] = (), limit: int = 10
+    region: Region,
+    weights: Mapping[str, torch.Tensor],
+    recorded: Sequence[Sample] = (),
+    limit: int = 10,
+    ordered: bool = False,
 ) -> list[Sample]:
     """At most `limit` inputs that the region runs on, the most telling first; empty when none was found.
 
-    Values are made up in a child process: where one ends it, the recorded inputs have to do.
+    Values are made up in a child process: where one ends it, the recorded inputs have to do. With `ordered`, for code
+    that does not call eager's own kernels, none are made up of which eager sorts equal numbers, as far as others do.
     """
-    made: list[Sample] | None = run_isolated(lambda: _make(region, weights, recorded, limit))
+    made: list[Sample] | None = run_isolated(lambda: _make(region, weights, recorded, limit, ordered))
+    if ordered and not made:
+        return make_samples(region, weights, recorded, limit)
     return [clone(s) for s in _spread(recorded)] if made is None else made
 
 
-def _make(region: Region, weights: Mapping[str, torch.Tensor], recorded: Sequence[Sample], limit: int) -> list[Sample]:
+def _make(
+    region: Region, weights: Mapping[str, torch.Tensor], recorded: Sequence[Sample], limit: int, ordered: bool
+) -> list[Sample]:
     def legal(sample: Sample) -> bool:
-        return run_depth(region, sample, weights) is None
+        return run_depth(region, sample, weights, ordered) is None
 
-    real = [s for s in _spread(recorded) if legal(s)]
+    real = [s for s in _spread(recorded) if run_depth(region, s, weights) is None]
     sizes = group_recorded(region, real) if real else find_sizes(region, weights)
     out: list[Sample] = [clone(s) for s in real]
     most = max([LARGE, *map(_elements, real)])
@@ -112,8 +121,8 @@ def _without_floats(value: Any) -> Any:
     return value.zero_() if isinstance(value, torch.Tensor) and value.is_floating_point() else value
 
 
-def run_depth(region: Region, sample: Sample, weights: Mapping[str, torch.Tensor]) -> int | None:
-    """How many operations ran before one raised; None when all did."""
+def run_depth(region: Region, sample: Sample, weights: Mapping[str, torch.Tensor], ordered: bool = False) -> int | None:
+    """How many operations ran before one raised; None when all did. `ordered` as for `run_region`."""
     done = -1
 
     def count(_: object) -> None:
@@ -121,7 +130,7 @@ def run_depth(region: Region, sample: Sample, weights: Mapping[str, torch.Tensor
         done += 1
 
     try:
-        run_region(region, clone(sample), weights, before=count)
+        run_region(region, clone(sample), weights, before=count, ordered=ordered)
     except Exception:  # whatever eager raises makes the sample illegal
         return done
     return None
