@@ -36,6 +36,7 @@ from torch2cpp.diagnostics import Diagnostic, Refused
 from torch2cpp.frontend.source import parse_function
 from torch2cpp.hostir.ops import Block, Return, Value
 from torch2cpp.hostir.program import Function, Param, Program, Struct
+from torch2cpp.hostir.pyvalues import has_fields
 from torch2cpp.hostir.types import (
     NONE as NONE_TYPE,
 )
@@ -124,7 +125,8 @@ def _name_containers(cx: Context, model: Any) -> None:
     if isinstance(model, torch.nn.Module):
         for path, module in model.named_modules():
             for attr, value in vars(module).items():
-                if isinstance(value, list | dict) and not attr.startswith("_"):
+                own = isinstance(value, list | dict) or (has_fields(value) and not isinstance(value, torch.nn.Module))
+                if own and not attr.startswith("_"):
                     cx.object_names[id(value)] = f"{path}.{attr}" if path else attr
 
 

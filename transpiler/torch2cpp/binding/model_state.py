@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import collections
 import enum
+import itertools
 from typing import Any
 
 import torch
@@ -59,8 +60,15 @@ def _initial(obj: Any, name: str) -> Any:
 def _cell_name(cx: Context, obj: Any, name: str) -> str:
     path = cx.module_paths.get(id(obj))
     if path is None:
-        path = type(obj).__name__.lower()
-    return f"{path}.{name}" if path else name
+        path = cx.object_names.get(id(obj), type(obj).__name__.lower())
+    plain = f"{path}.{name}" if path else name
+    # The initial values of two objects of one class lie under their names in the file of weights.
+    taken = {cell.name for cell in cx.cells.values()}
+    numbers = itertools.count(2)
+    out = plain
+    while out in taken:
+        out = f"{plain}_{next(numbers)}"
+    return out
 
 
 def runtime_type(cx: Context, value: Any) -> Type:
