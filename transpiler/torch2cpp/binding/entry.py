@@ -15,6 +15,7 @@ from torch2cpp.binding.calls import _unwrapped
 from torch2cpp.binding.context import Context, Exit, Facts, Frame, Restart, struct_name
 from torch2cpp.binding.control import run_path
 from torch2cpp.binding.convert import SLICE, NoType, describe, same_layout, to_operand
+from torch2cpp.binding.growth import fit_inside
 from torch2cpp.binding.join_values import Inside, type_in
 from torch2cpp.binding.signature import InputSpec, ParamSpec, kinds_of
 from torch2cpp.binding.values import (
@@ -194,6 +195,7 @@ def _bind_kind(cx: Context, kind: _Kind) -> Function:
         result = _result_type(cx, exits)
         for path in exits:
             with Inside(cx, path):
+                fit_inside(cx, path.value, result)
                 operand = to_operand(cx, path.value, result)
                 cx.emit(Return(operand, path.span))
     finally:

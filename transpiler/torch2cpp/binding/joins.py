@@ -25,7 +25,7 @@ from torch2cpp.binding.convert import (
     to_operand,
     type_of,
 )
-from torch2cpp.binding.growth import learn_type, note_joined
+from torch2cpp.binding.growth import fit_inside, learn_type, note_joined
 from torch2cpp.binding.join_values import (
     Group,
     Inside,
@@ -231,6 +231,7 @@ class _Merger:
         self.results.append(result)
         for i, v in enumerate(vals):
             with Inside(self.cx, self.incoming[i]):
+                fit_inside(self.cx, v, type_)
                 self.operands[i].append(to_operand(self.cx, v, type_))
         note_joined(self.cx, result, [mine[-1] for mine in self.operands])
         return result
