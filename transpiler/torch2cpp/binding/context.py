@@ -76,6 +76,8 @@ class Facts:
     kept: dict[Any, Type] = field(default_factory=dict)
     #: A library's class -> the class that stands for it.
     library_classes: dict[type, Any] = field(default_factory=dict)
+    #: id of a numpy array of the model -> the tensor over its storage.
+    arrays: dict[int, torch.Tensor] = field(default_factory=dict)
     #: id of an object of a library in the model -> the object that stands for it.
     stand_ins: dict[int, Any] = field(default_factory=dict)
     #: User classes of exceptions -> types of their fields, where they are raised.
@@ -240,6 +242,8 @@ class Context:
         self.copies: dict[int, Any] = {}
         #: Whether types are asked for to store values: then members of an enum have one.
         self.storing = False
+        #: Scopes of variables around functions that Python made: what is assigned there would be lost.
+        self.closures: set[int] = set()
         #: Whether it is a field of an object: then members of an IntEnum stay members too.
         self.storing_field = False
         #: Values that already carry a Python name.
