@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 import torch
 
-from torch2cpp.binding.values import Dim, Host, Meta, ScopeObj, State, Tensor, fresh_id
+from torch2cpp.binding.values import STORED, Dim, Host, Meta, ScopeObj, State, Tensor, fresh_id
 from torch2cpp.diagnostics import Diagnostic, Refused
 from torch2cpp.frontend.source import Source, is_library
 from torch2cpp.hostir import host_ops
@@ -68,6 +68,10 @@ class Facts:
     function_names: dict[Any, str] = field(default_factory=dict)
     #: Buffers and tensors of the model that are written: state, by weight name.
     written_weights: set[str] = field(default_factory=set)
+    #: Weights that were put into containers or fields, themselves or as views.
+    stored_weights: set[str] = field(default_factory=set)
+    #: Whether a tensor out of a container or field is written.
+    stored_written: bool = False
     #: Those among them whose size changes.
     resized_weights: set[str] = field(default_factory=set)
     #: id -> list or dict of the model that is changed at run time.
@@ -469,6 +473,24 @@ class Context:
             note(self, key, name, obj)
 
     # -- tensors ----------------------------------------------------------------------------
+
+    def note_stored(self, bases: frozenset[str]) -> None:
+        """A view of these weights is put where only the run time knows it: a write there may be one to them."""
+        new = bases - self.facts.stored_weights - {STORED}
+        self.facts.stored_weights |= new
+        if self.facts.stored_written and new - self.facts.written_weights:
+            self.facts.written_weights |= new
+            raise Restart
+
+    def note_written(self, bases: frozenset[str]) -> None:
+        """A view of these weights is written: they are state."""
+        names = bases - {STORED}
+        if STORED in bases:
+            self.facts.stored_written = True
+            names |= self.facts.stored_weights
+        if names - self.facts.written_weights:
+            self.facts.written_weights |= names
+            raise Restart
 
     def weight(self, tensor: torch.Tensor, hint: str = "constant") -> Tensor:
         """A tensor of the model as an operand, known by name in the weights file."""

@@ -144,6 +144,10 @@ def _static_item(cx: Context, obj: AbsVal, value: Any, index: AbsVal) -> AbsVal:
         return Static(item)
     if isinstance(value, np.ndarray):
         return numpy_arrays.get_item(cx, numpy_arrays.of_model(cx, value), index)
+    if isinstance(value, torch.nn.ParameterList):
+        return get_item(cx, Static(list(value)), index)
+    if isinstance(value, torch.nn.ParameterDict):
+        return get_item(cx, Static(dict(value.items())), index)
     if isinstance(value, range) and isinstance(index, Host):
         return _range_item(cx, RangeVal(Static(value.start), Static(value.stop), Static(value.step)), index)
     if isinstance(index, Host):

@@ -88,6 +88,7 @@ from torch2cpp.hostir.types import (
     OptionalType,
     ScalarType,
     SetType,
+    TensorType,
     Type,
     holds_tensor,
     join,
@@ -232,7 +233,9 @@ class _Merger:
         for i, v in enumerate(vals):
             with Inside(self.cx, self.incoming[i]):
                 fit_inside(self.cx, v, type_)
-                self.operands[i].append(to_operand(self.cx, v, type_))
+                # What a joined tensor may be a view of is known.
+                known = isinstance(v, Tensor) and isinstance(type_, TensorType)
+                self.operands[i].append(v.operand if known else to_operand(self.cx, v, type_))
         note_joined(self.cx, result, [mine[-1] for mine in self.operands])
         return result
 

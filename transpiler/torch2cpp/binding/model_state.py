@@ -19,7 +19,7 @@ from torch2cpp.binding.context import Context, Restart, struct_name
 from torch2cpp.binding.convert import NoType, describe, from_operand, static_type, to_operand
 from torch2cpp.binding.dict_kinds import factory_in_model, kind_of
 from torch2cpp.binding.growth import note_container
-from torch2cpp.binding.values import AbsVal, Host, Ref, Rt, RtObj, Static
+from torch2cpp.binding.values import AbsVal, Host, Ref, Rt, RtObj, Static, Tensor
 from torch2cpp.hostir.ops import Cell, Load, Store
 from torch2cpp.hostir.pyvalues import has_fields, own_fields
 from torch2cpp.hostir.types import (
@@ -294,4 +294,7 @@ def written_tensor(cx: Context, tensor: torch.Tensor, name: str) -> AbsVal | Non
     v = cx.value(t, name.rpartition(".")[2])
     cx.loaded[v.id] = name
     cx.emit(Load(v, cx.cells[key], cx.span))
-    return from_operand(cx, v, t)
+    out = from_operand(cx, v, t)
+    assert isinstance(out, Tensor)
+    out.bases = frozenset({name})
+    return out
