@@ -366,6 +366,8 @@ def _results(
     for r, meta in zip(returns, metas):
         name = r.name if r.name and len(returns) > 1 else label
         if str(r.type) == "List[Tensor]":
+            for arg in args:
+                cx.note_stored(arg.bases if isinstance(arg, Tensor) else frozenset())
             v, a = _list_result(cx, meta, name)
         else:
             v = cx.value(tensor_type(meta), name)
@@ -427,9 +429,8 @@ def _list_result(cx: Context, metas: Any, name: str) -> tuple[Value, AbsVal]:
 
 def note_write(cx: Context, target: AbsVal) -> None:
     """A write to a tensor of the model, or to a view of one, makes it state."""
-    if isinstance(target, Tensor) and target.bases - cx.facts.written_weights:
-        cx.facts.written_weights |= target.bases
-        raise Restart
+    if isinstance(target, Tensor):
+        cx.note_written(target.bases)
 
 
 def scalar_item(cx: Context, t: Tensor) -> Host:

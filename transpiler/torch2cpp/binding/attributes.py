@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import enum
 import inspect
 import types
 from collections import Counter, OrderedDict, defaultdict, deque
@@ -63,9 +64,13 @@ def find_attribute(cx: Context, obj: AbsVal, name: str) -> AbsVal:
         return _find_attribute(cx, obj, name)
     except Missing:
         own = None if name.startswith("__") else find_method(cx, obj, "__getattr__")
-        if not isinstance(own, Bound) or own.callee.value.__module__.partition(".")[0] == "torch":
+        if not isinstance(own, Bound) or not _is_users(own.callee.value):
             raise
         return call(cx, own, [Static(name)], {})
+
+
+def _is_users(method: types.FunctionType) -> bool:
+    return method.__module__.partition(".")[0] not in ("torch", "enum", "typing")
 
 
 def _find_attribute(cx: Context, obj: AbsVal, name: str) -> AbsVal:
@@ -173,10 +178,10 @@ def _static_attribute(cx: Context, obj: AbsVal, value: Any, name: str) -> AbsVal
     if has_stand_in(value):
         obj = stand_in(cx, value)
         value = obj.value
-    if isinstance(value, str):
+    if isinstance(value, str) and (type(value) is str or not isinstance(value, enum.Enum) or name in _METHODS_OF_STR):
         from torch2cpp.binding.strings import string_method
 
-        return _or_missing(string_method(cx, Static(value), name), "str", name)
+        return _or_missing(string_method(cx, Static(str.__str__(value)), name), "str", name)
     if type(value) in (list, dict, set, LiteralSet, tuple, frozenset, deque, defaultdict, OrderedDict, Counter):
         from torch2cpp.binding.container_methods import method
 
@@ -213,6 +218,8 @@ def _static_attribute(cx: Context, obj: AbsVal, value: Any, name: str) -> AbsVal
         raise Missing(str(e)) from e
 
 
+#: What a member of an enum of strings has as a string; `name` and `value` are its own.
+_METHODS_OF_STR = frozenset(name for name, member in vars(str).items() if not name.startswith("_") and callable(member))
 #: No attribute.
 _ABSENT = object()
 
@@ -414,7 +421,7 @@ def _set_by_own(cx: Context, obj: AbsVal, name: str, value: AbsVal) -> bool:
     """Calls the `__setattr__` of a user's class, if it has one."""
     method = find_method(cx, obj, "__setattr__")
     function = method.callee.value if isinstance(method, Bound) and isinstance(method.callee, Static) else None
-    if not isinstance(function, types.FunctionType) or function.__module__.partition(".")[0] == "torch":
+    if not isinstance(function, types.FunctionType) or not _is_users(function):
         return False
     if function.__code__.co_filename == "<string>":
         return False  # that of a frozen dataclass, see refuse_frozen

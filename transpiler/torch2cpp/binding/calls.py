@@ -219,6 +219,7 @@ def call_python(cx: Context, fn: types.FunctionType, args: list[AbsVal], kwargs:
             except ValueError:
                 continue
         parent = cx.new_scope(cells, None)
+        cx.closures.add(parent)
     owner = _owner(cells)
     f = _Callee(parsed.node, parsed.source, plain.__qualname__, parent, plain.__globals__, defaults, owner)
     return interpret(cx, f, args, kwargs)

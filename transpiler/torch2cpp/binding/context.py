@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 import torch
 
-from torch2cpp.binding.values import Dim, Host, Meta, ScopeObj, State, Tensor, fresh_id
+from torch2cpp.binding.values import STORED, Dim, Host, Meta, ScopeObj, State, Tensor, fresh_id
 from torch2cpp.diagnostics import Diagnostic, Refused
 from torch2cpp.frontend.source import Source, is_library
 from torch2cpp.hostir import host_ops
@@ -68,6 +68,10 @@ class Facts:
     function_names: dict[Any, str] = field(default_factory=dict)
     #: Buffers and tensors of the model that are written: state, by weight name.
     written_weights: set[str] = field(default_factory=set)
+    #: Weights that were put into containers or fields, themselves or as views.
+    stored_weights: set[str] = field(default_factory=set)
+    #: Whether a tensor out of a container or field is written.
+    stored_written: bool = False
     #: Those among them whose size changes.
     resized_weights: set[str] = field(default_factory=set)
     #: id -> list or dict of the model that is changed at run time.
@@ -76,6 +80,8 @@ class Facts:
     kept: dict[Any, Type] = field(default_factory=dict)
     #: A library's class -> the class that stands for it.
     library_classes: dict[type, Any] = field(default_factory=dict)
+    #: id of a numpy array of the model -> the tensor over its storage.
+    arrays: dict[int, torch.Tensor] = field(default_factory=dict)
     #: id of an object of a library in the model -> the object that stands for it.
     stand_ins: dict[int, Any] = field(default_factory=dict)
     #: User classes of exceptions -> types of their fields, where they are raised.
@@ -240,6 +246,8 @@ class Context:
         self.copies: dict[int, Any] = {}
         #: Whether types are asked for to store values: then members of an enum have one.
         self.storing = False
+        #: Scopes of variables around functions that Python made: what is assigned there would be lost.
+        self.closures: set[int] = set()
         #: Whether it is a field of an object: then members of an IntEnum stay members too.
         self.storing_field = False
         #: Values that already carry a Python name.
@@ -465,6 +473,24 @@ class Context:
             note(self, key, name, obj)
 
     # -- tensors ----------------------------------------------------------------------------
+
+    def note_stored(self, bases: frozenset[str]) -> None:
+        """A view of these weights is put where only the run time knows it: a write there may be one to them."""
+        new = bases - self.facts.stored_weights - {STORED}
+        self.facts.stored_weights |= new
+        if self.facts.stored_written and new - self.facts.written_weights:
+            self.facts.written_weights |= new
+            raise Restart
+
+    def note_written(self, bases: frozenset[str]) -> None:
+        """A view of these weights is written: they are state."""
+        names = bases - {STORED}
+        if STORED in bases:
+            self.facts.stored_written = True
+            names |= self.facts.stored_weights
+        if names - self.facts.written_weights:
+            self.facts.written_weights |= names
+            raise Restart
 
     def weight(self, tensor: torch.Tensor, hint: str = "constant") -> Tensor:
         """A tensor of the model as an operand, known by name in the weights file."""

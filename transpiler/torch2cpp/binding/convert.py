@@ -13,6 +13,7 @@ from torch2cpp.binding.growth import note_container, note_element
 from torch2cpp.binding.meta import DEFAULT_HINTS, distinct, fresh_sym
 from torch2cpp.binding.values import (
     NONE,
+    STORED,
     UNBOUND,
     AbsVal,
     Array,
@@ -312,6 +313,7 @@ def to_operand(cx: Context, v: AbsVal, want: Type) -> Operand:
                 return cx.host("float", obj.operand, label="as_float")
             return obj.operand
         case Tensor():
+            cx.note_stored(obj.bases)
             return obj.operand
         case Array() if cx.returning:
             if obj.tensor.rank > 0:
@@ -363,7 +365,9 @@ def _member_operand(cx: Context, v: Choice, want: ScalarType) -> Operand:
 
 def _static_operand(cx: Context, value: Any, want: Type) -> Operand:
     if isinstance(value, torch.Tensor):
-        return cx.weight(value).operand
+        weight = cx.weight(value)
+        cx.note_stored(weight.bases)
+        return weight.operand
     if isinstance(want, ScalarType) and want.of:
         return cx.host("enum.member", want.of.index(value), type_=want, label="member")
     if isinstance(value, enum.IntEnum):
@@ -507,7 +511,7 @@ def from_operand(cx: Context, value: Value, t: Type | None = None, example: AbsV
     site = site if site is not None else ("value", cx.site(None), value.name)
     match t:
         case TensorType():
-            return Tensor(value, meta_from(cx, t, example, site))
+            return Tensor(value, meta_from(cx, t, example, site), bases=frozenset({STORED}))
         case ScalarType():
             if t.of:
                 position = cx.host("enum.position", value, label=value.name)

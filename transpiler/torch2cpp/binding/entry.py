@@ -15,6 +15,7 @@ from torch2cpp.binding.calls import _unwrapped
 from torch2cpp.binding.context import Context, Exit, Facts, Frame, Restart, struct_name
 from torch2cpp.binding.control import run_path
 from torch2cpp.binding.convert import SLICE, NoType, describe, same_layout, to_operand
+from torch2cpp.binding.growth import fit_inside
 from torch2cpp.binding.join_values import Inside, type_in
 from torch2cpp.binding.signature import InputSpec, ParamSpec, kinds_of
 from torch2cpp.binding.values import (
@@ -36,6 +37,7 @@ from torch2cpp.diagnostics import Diagnostic, Refused
 from torch2cpp.frontend.source import parse_function
 from torch2cpp.hostir.ops import Block, Return, Value
 from torch2cpp.hostir.program import Function, Param, Program, Struct
+from torch2cpp.hostir.pyvalues import has_fields
 from torch2cpp.hostir.types import (
     NONE as NONE_TYPE,
 )
@@ -124,7 +126,8 @@ def _name_containers(cx: Context, model: Any) -> None:
     if isinstance(model, torch.nn.Module):
         for path, module in model.named_modules():
             for attr, value in vars(module).items():
-                if isinstance(value, list | dict) and not attr.startswith("_"):
+                own = isinstance(value, list | dict) or (has_fields(value) and not isinstance(value, torch.nn.Module))
+                if own and not attr.startswith("_"):
                     cx.object_names[id(value)] = f"{path}.{attr}" if path else attr
 
 
@@ -192,6 +195,7 @@ def _bind_kind(cx: Context, kind: _Kind) -> Function:
         result = _result_type(cx, exits)
         for path in exits:
             with Inside(cx, path):
+                fit_inside(cx, path.value, result)
                 operand = to_operand(cx, path.value, result)
                 cx.emit(Return(operand, path.span))
     finally:

@@ -16,9 +16,9 @@ from torch2cpp.binding.convert import describe, is_scalar, resolve
 from torch2cpp.binding.meta import fresh_sym
 from torch2cpp.binding.optional import held_or_raise
 from torch2cpp.binding.shadow import shadow_of
-from torch2cpp.binding.values import WORLDS, AbsVal, Host, Meta, Rt, SliceVal, Static, Sym, Tensor, Tup
+from torch2cpp.binding.values import WORLDS, AbsVal, Host, ListObj, Meta, Rt, SliceVal, Static, Sym, Tensor, Tup
 from torch2cpp.hostir.ops import TensorOp
-from torch2cpp.hostir.types import INT, ListType, OptionalType
+from torch2cpp.hostir.types import INT, ListType, OptionalType, TensorType
 
 _FULL = (None, None, None)
 
@@ -106,7 +106,16 @@ def _raw_parts(cx: Context, index: AbsVal) -> list[AbsVal]:
         return list(obj.elems)
     if isinstance(obj, Static) and isinstance(obj.value, tuple):
         return [Static(x) for x in obj.value]
+    if isinstance(obj, ListObj) and _is_like_tuple(cx, list(obj.elems)):
+        return list(obj.elems)
+    if isinstance(obj, Static) and isinstance(obj.value, list) and _is_like_tuple(cx, list(map(Static, obj.value))):
+        return [Static(x) for x in obj.value]
     return [index]
+
+
+def _is_like_tuple(cx: Context, elems: list[AbsVal]) -> bool:
+    """Whether PyTorch takes a list for a tuple of indices: a short one with an element that is no number."""
+    return len(elems) < 32 and not all(is_scalar(resolve(cx, e)) for e in elems)
 
 
 def _consumes(cx: Context, part: AbsVal) -> int:
@@ -223,8 +232,10 @@ def index_tensor(cx: Context, part: AbsVal) -> Tensor:
     obj = resolve(cx, part)
     if isinstance(obj, Static) and isinstance(obj.value, range):
         part = Static(list(obj.value))
-    made = tensor_from_data(cx, part, None)
-    if made is None:
+    # Python takes a list of tensors for a tuple of indices.
+    of_tensors = isinstance(obj, Rt) and isinstance(obj.type, ListType) and isinstance(obj.type.elem, TensorType)
+    made = None if of_tensors else tensor_from_data(cx, part, None)
+    if not isinstance(made, Tensor):
         cx.refuse("T2C144", f"a tensor is indexed with {describe(cx, part)}", "index with ints, slices or tensors")
     if made.rank == 1 and made.meta.dims == (0,):
         made = _one(call_aten(cx, "to", [made, Static(torch.int64)]))

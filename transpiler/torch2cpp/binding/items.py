@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 from typing import Any, NoReturn
 
+import numpy as np
 import torch
 
 from torch2cpp.binding import indexing, numpy_arrays, operators, partial_dicts
@@ -141,6 +142,12 @@ def _static_item(cx: Context, obj: AbsVal, value: Any, index: AbsVal) -> AbsVal:
         if isinstance(value, torch.nn.ModuleList) and isinstance(index.value, slice):
             return Static(list(item))
         return Static(item)
+    if isinstance(value, np.ndarray):
+        return numpy_arrays.get_item(cx, numpy_arrays.of_model(cx, value), index)
+    if isinstance(value, torch.nn.ParameterList):
+        return get_item(cx, Static(list(value)), index)
+    if isinstance(value, torch.nn.ParameterDict):
+        return get_item(cx, Static(dict(value.items())), index)
     if isinstance(value, range) and isinstance(index, Host):
         return _range_item(cx, RangeVal(Static(value.start), Static(value.stop), Static(value.step)), index)
     if isinstance(index, Host):

@@ -25,7 +25,7 @@ from torch2cpp.binding.convert import (
     to_operand,
     type_of,
 )
-from torch2cpp.binding.growth import learn_type, note_joined
+from torch2cpp.binding.growth import fit_inside, learn_type, note_joined
 from torch2cpp.binding.join_values import (
     Group,
     Inside,
@@ -88,6 +88,7 @@ from torch2cpp.hostir.types import (
     OptionalType,
     ScalarType,
     SetType,
+    TensorType,
     Type,
     holds_tensor,
     join,
@@ -231,7 +232,10 @@ class _Merger:
         self.results.append(result)
         for i, v in enumerate(vals):
             with Inside(self.cx, self.incoming[i]):
-                self.operands[i].append(to_operand(self.cx, v, type_))
+                fit_inside(self.cx, v, type_)
+                # What a joined tensor may be a view of is known.
+                known = isinstance(v, Tensor) and isinstance(type_, TensorType)
+                self.operands[i].append(v.operand if known else to_operand(self.cx, v, type_))
         note_joined(self.cx, result, [mine[-1] for mine in self.operands])
         return result
 

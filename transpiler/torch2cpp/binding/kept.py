@@ -12,10 +12,10 @@ from typing import Any, final
 from torch2cpp.binding.context import Context, Restart
 from torch2cpp.binding.convert import NoType, describe, from_operand, to_operand, type_of
 from torch2cpp.binding.growth import fit_inside
-from torch2cpp.binding.values import NONE, AbsVal, InstanceObj, Poison, Rt, ScopeObj, Static, Unbound
+from torch2cpp.binding.values import NONE, UNBOUND, AbsVal, InstanceObj, Poison, Rt, ScopeObj, Static, Unbound
 from torch2cpp.binding.variables import scope_of
 from torch2cpp.hostir.ops import Cell, Load, Store
-from torch2cpp.hostir.types import NEVER, OptionalType, join
+from torch2cpp.hostir.types import NEVER, NeverType, NoneType, OptionalType, join
 
 
 @final
@@ -43,7 +43,8 @@ def begin(cx: Context, site: Any) -> dict[tuple[int, str], Kept]:
         value = cx.state.heap[scope].names.get(name, Unbound())
         cx.kept_cells += 1
         cell = Cell(f"{name}_{cx.kept_cells}", type_, "local")
-        kept = found[(scope, name)] = Kept(key, name, cell, isinstance(value, Unbound))
+        unbound = isinstance(value, Unbound) or (isinstance(value, Rt) and bool(value.unbound))
+        kept = found[(scope, name)] = Kept(key, name, cell, unbound)
         _store(cx, kept, value)
     return found
 
@@ -97,6 +98,8 @@ def in_handler(cx: Context, site: Any, scope: int, name: str, kept: Kept | None)
         text = f"{name!r} is assigned in the try body, and may or may not be when it raises"
         return Poison(text, kept=(site, name, depth))
     t = kept.cell.type
+    if kept.unbound and isinstance(t, NoneType | NeverType):
+        return UNBOUND  # so far it was not assigned anywhere
     loaded = cx.value(t, name)
     cx.emit(Load(loaded, kept.cell, cx.span))
     example = cx.facts.examples.get(kept.key)

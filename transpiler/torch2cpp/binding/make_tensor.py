@@ -12,12 +12,23 @@ from torch2cpp.binding.convert import is_scalar, resolve, to_operand, type_of
 from torch2cpp.binding.meta import fresh_sym
 from torch2cpp.binding.values import AbsVal, Dim, Host, Meta, Rt, Static, Tensor, Tup
 from torch2cpp.hostir.ops import HostOp
-from torch2cpp.hostir.types import BOOL, COMPLEX, FLOAT, INT, ListType, NeverType, ScalarType, TupleType, Type
+from torch2cpp.hostir.types import (
+    BOOL,
+    COMPLEX,
+    FLOAT,
+    INT,
+    ListType,
+    NeverType,
+    ScalarType,
+    TensorType,
+    TupleType,
+    Type,
+)
 
 _DTYPES = {BOOL: torch.bool, INT: torch.int64, FLOAT: torch.float32, COMPLEX: torch.complex64}
 
 
-def tensor_from_data(cx: Context, data: AbsVal, dtype: torch.dtype | None) -> Tensor | None:
+def tensor_from_data(cx: Context, data: AbsVal, dtype: torch.dtype | None) -> AbsVal | None:
     """A tensor from scalars or nested sequences; None if the data is of another kind."""
     if isinstance(data, Static) and _plain(data.value):
         made = torch.tensor(data.value, dtype=dtype)
@@ -34,6 +45,8 @@ def tensor_from_data(cx: Context, data: AbsVal, dtype: torch.dtype | None) -> Te
         if dtype is not None and dtype != obj.meta.dtype:
             return _tensor(call_aten(cx, "to", [obj, Static(dtype), Static(False), Static(True)]))
         return _tensor(call_aten(cx, "clone", [obj]))
+    if isinstance(obj, Rt) and isinstance(obj.type, ListType) and isinstance(obj.type.elem, TensorType):
+        return _of_scalars(cx, data, obj, obj.type.elem, dtype)
     if is_scalar(obj):
         assert isinstance(obj, Host)
         return _emit(cx, obj.operand, dtype or _DTYPES[obj.type], ())
@@ -48,6 +61,24 @@ def tensor_from_data(cx: Context, data: AbsVal, dtype: torch.dtype | None) -> Te
     for _ in dims:
         want = ListType(want)
     return _emit(cx, _nested(cx, data, want), target, dims)
+
+
+def _of_scalars(cx: Context, data: AbsVal, obj: Rt, elem: TensorType, dtype: torch.dtype | None) -> AbsVal | None:
+    """`torch.tensor` of a run-time list of tensors without dimensions; an empty one has the default type."""
+    from torch2cpp.binding.control import branch
+
+    if elem.dims:
+        return None
+
+    def none() -> AbsVal:
+        return call_aten(cx, "empty", [Tup((Static(0),))], {"dtype": Static(dtype or torch.float32)}, label="tensor")
+
+    def some() -> AbsVal:
+        stacked = call_aten(cx, "stack", [data])
+        return stacked if dtype in (None, elem.dtype) else call_aten(cx, "to", [stacked, Static(dtype)])
+
+    empty = cx.host("eq", cx.host("list.len", obj.operand), 0, label="is_empty")
+    return branch(cx, empty, none, some, "tensor", cx.span)
 
 
 def _plain(value: Any) -> bool:
@@ -129,7 +160,7 @@ def _nested(cx: Context, data: AbsVal, want: Type) -> Any:
     return cx.host("list.new", *(_nested(cx, e, want.elem) for e in elems), type_=want, label="data")
 
 
-def _stacked(cx: Context, data: AbsVal, dtype: torch.dtype | None) -> Tensor | None:
+def _stacked(cx: Context, data: AbsVal, dtype: torch.dtype | None) -> AbsVal | None:
     """torch.tensor over 0-d tensors: reads each one, as eager does."""
     elems = elements(cx, data)
     if elems is None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import collections
 import enum
+import itertools
 from typing import Any
 
 import torch
@@ -18,7 +19,7 @@ from torch2cpp.binding.context import Context, Restart, struct_name
 from torch2cpp.binding.convert import NoType, describe, from_operand, static_type, to_operand
 from torch2cpp.binding.dict_kinds import factory_in_model, kind_of
 from torch2cpp.binding.growth import note_container
-from torch2cpp.binding.values import AbsVal, Host, Ref, Rt, RtObj, Static
+from torch2cpp.binding.values import AbsVal, Host, Ref, Rt, RtObj, Static, Tensor
 from torch2cpp.hostir.ops import Cell, Load, Store
 from torch2cpp.hostir.pyvalues import has_fields, own_fields
 from torch2cpp.hostir.types import (
@@ -59,8 +60,15 @@ def _initial(obj: Any, name: str) -> Any:
 def _cell_name(cx: Context, obj: Any, name: str) -> str:
     path = cx.module_paths.get(id(obj))
     if path is None:
-        path = type(obj).__name__.lower()
-    return f"{path}.{name}" if path else name
+        path = cx.object_names.get(id(obj), type(obj).__name__.lower())
+    plain = f"{path}.{name}" if path else name
+    # The initial values of two objects of one class lie under their names in the file of weights.
+    taken = {cell.name for cell in cx.cells.values()}
+    numbers = itertools.count(2)
+    out = plain
+    while out in taken:
+        out = f"{plain}_{next(numbers)}"
+    return out
 
 
 def runtime_type(cx: Context, value: Any) -> Type:
@@ -286,4 +294,7 @@ def written_tensor(cx: Context, tensor: torch.Tensor, name: str) -> AbsVal | Non
     v = cx.value(t, name.rpartition(".")[2])
     cx.loaded[v.id] = name
     cx.emit(Load(v, cx.cells[key], cx.span))
-    return from_operand(cx, v, t)
+    out = from_operand(cx, v, t)
+    assert isinstance(out, Tensor)
+    out.bases = frozenset({name})
+    return out

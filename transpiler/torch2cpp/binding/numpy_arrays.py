@@ -40,6 +40,21 @@ def of_tensor(cx: Context, t: Tensor) -> Array:
     return Array(t)
 
 
+def of_model(cx: Context, value: np.ndarray[Any, Any]) -> Array:
+    """An array that the model holds, at run time: a weight."""
+    if value.dtype not in _DTYPES:
+        _refuse(cx, f"a numpy array of {value.dtype}")
+    if id(value) not in cx.facts.arrays:
+        cx.facts.arrays[id(value)] = torch.from_numpy(value)
+        cx.keep.append(value)
+    return Array(cx.weight(cx.facts.arrays[id(value)]))
+
+
+def at_run_time(cx: Context, v: AbsVal) -> AbsVal:
+    """A value as it is, but for arrays of the model."""
+    return of_model(cx, v.value) if isinstance(v, Static) and isinstance(v.value, np.ndarray) else v
+
+
 def result(cx: Context, v: AbsVal) -> AbsVal:
     """A result of numpy: one without dimensions is a scalar, apart from the array it came from."""
     if not isinstance(v, Tensor):

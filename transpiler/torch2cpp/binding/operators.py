@@ -7,6 +7,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import torch
 
 from torch2cpp.binding import partial_dicts
@@ -107,6 +108,16 @@ def plain(v: AbsVal) -> AbsVal:
     return Static(v.value.value)
 
 
+def _is_array(v: AbsVal) -> bool:
+    return isinstance(v, Array) or (isinstance(v, Static) and isinstance(v.value, np.ndarray))
+
+
+def _of_numpy(v: AbsVal) -> AbsVal:
+    """A constant scalar of numpy as the Python number with the same value and the same arithmetic."""
+    exact = isinstance(v, Static) and isinstance(v.value, np.float64 | np.int64 | np.int32 | np.bool_)
+    return Static(v.value.item()) if exact else v
+
+
 def unwrap(cx: Context, v: AbsVal, what: str) -> AbsVal:
     """The value inside an optional; None raises as Python does."""
     from torch2cpp.binding.optional import held_or_raise
@@ -124,12 +135,14 @@ def binary(cx: Context, sign: str, a: AbsVal, b: AbsVal) -> AbsVal:
     if isinstance(a, Static) and isinstance(b, Static) and not _tensors(a, b) and not _mutable(cx, a, b):
         return static_call(cx, lambda x, y: checked(python(x, y)), a.value, b.value)
     a, b = plain(a), plain(b)
+    if sign in ("+", "-", "*"):  # by zero, numpy divides otherwise
+        a, b = _of_numpy(a), _of_numpy(b)
     a = unwrap(cx, a, f"unsupported operand type(s) for {sign}: 'NoneType' and another")
     b = unwrap(cx, b, f"unsupported operand type(s) for {sign}: another and 'NoneType'")
-    if isinstance(a, Array) or isinstance(b, Array):
+    if _is_array(a) or _is_array(b):
         from torch2cpp.binding import numpy_arrays
 
-        return numpy_arrays.binary(cx, sign, a, b)
+        return numpy_arrays.binary(cx, sign, numpy_arrays.at_run_time(cx, a), numpy_arrays.at_run_time(cx, b))
     if tensor_of(cx, a) is not None or tensor_of(cx, b) is not None:
         return _tensor_binary(cx, sign, aten, a, b)
     if is_scalar(a) and is_scalar(b):
@@ -280,7 +293,7 @@ def compare(cx: Context, sign: str, a: AbsVal, b: AbsVal) -> AbsVal:
     python, host, aten = COMPARE[sign]
     if isinstance(a, Static) and isinstance(b, Static) and not _tensors(a, b) and not _kept(cx, a, b):
         return static_call(cx, python, a.value, b.value)
-    a, b = plain(a), plain(b)
+    a, b = _of_numpy(plain(a)), _of_numpy(plain(b))
     if sign in ("==", "!="):
         from torch2cpp.binding.exceptions import ExcClass
 
@@ -293,10 +306,10 @@ def compare(cx: Context, sign: str, a: AbsVal, b: AbsVal) -> AbsVal:
             return out
     a = unwrap(cx, a, f"'{sign}' not supported between instances of 'NoneType' and another")
     b = unwrap(cx, b, f"'{sign}' not supported between instances of another and 'NoneType'")
-    if isinstance(a, Array) or isinstance(b, Array):
+    if _is_array(a) or _is_array(b):
         from torch2cpp.binding import numpy_arrays
 
-        return numpy_arrays.compare(cx, sign, a, b)
+        return numpy_arrays.compare(cx, sign, numpy_arrays.at_run_time(cx, a), numpy_arrays.at_run_time(cx, b))
     x, y = tensor_of(cx, a), tensor_of(cx, b)
     if x is not None or y is not None:
         return _tensor_compare(cx, sign, aten, a, b, x, y)

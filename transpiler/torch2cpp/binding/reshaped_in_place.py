@@ -11,7 +11,7 @@ from typing import Any
 
 from torch2cpp.binding.aten import call_aten
 from torch2cpp.binding.context import Context
-from torch2cpp.binding.values import AbsVal, DictObj, InstanceObj, ListObj, PartialDict, ScopeObj, Tensor, Tup
+from torch2cpp.binding.values import STORED, AbsVal, DictObj, InstanceObj, ListObj, PartialDict, ScopeObj, Tensor, Tup
 from torch2cpp.hostir.ops import TensorOp, Value
 
 NAMES = ("t_", "transpose_", "swapaxes_", "swapdims_", "unsqueeze_", "squeeze_")
@@ -66,4 +66,4 @@ def _replaced(x: Any, old: Tensor, new: AbsVal) -> Any:
 
 def is_state(cx: Context, t: Tensor) -> bool:
     """Whether the tensor belongs to the model: its sizes are kept in a cell."""
-    return not isinstance(t.operand, Value) or bool(t.bases) or t.operand.id in cx.loaded
+    return not isinstance(t.operand, Value) or bool(t.bases - {STORED}) or t.operand.id in cx.loaded

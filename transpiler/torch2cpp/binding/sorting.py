@@ -7,13 +7,27 @@ from typing import Any
 from torch2cpp.binding import operators
 from torch2cpp.binding.containers import element_type, fresh_rt, new_list, run_time
 from torch2cpp.binding.context import Context
+from torch2cpp.binding.control import branch
 from torch2cpp.binding.convert import describe, resolve
 from torch2cpp.binding.dict_views import snapshot
 from torch2cpp.binding.list_methods import list_append, make_run_time_list, static_value
+from torch2cpp.binding.optional import held, is_none
 from torch2cpp.binding.own_equality import compares_itself, sort
 from torch2cpp.binding.values import NONE, AbsVal, Host, Iter, ListObj, Rt, Static, Tup
 from torch2cpp.hostir.ops import Operand
-from torch2cpp.hostir.types import BOOL, FLOAT, INT, DictType, ListType, ScalarType, SetType, TupleType, Type, UnionType
+from torch2cpp.hostir.types import (
+    BOOL,
+    FLOAT,
+    INT,
+    DictType,
+    ListType,
+    OptionalType,
+    ScalarType,
+    SetType,
+    TupleType,
+    Type,
+    UnionType,
+)
 
 _FALSE = Static(False)
 
@@ -124,7 +138,8 @@ def _keys(cx: Context, ref: AbsVal, key: AbsVal) -> Rt:
     target = new_list(cx, [], site)
 
     def one(item: AbsVal) -> None:
-        list_append(cx, target, sort_key(cx, item if _is_none(key) else call(cx, key, [item], {})))
+        found = item if _is_none(key) else call(cx, key, [item], {})
+        list_append(cx, target, sort_key(cx, _not_none(cx, ref, found)))
 
     consume(cx, ref, one, site)
     keys = resolve(cx, target)
@@ -134,6 +149,29 @@ def _keys(cx: Context, ref: AbsVal, key: AbsVal) -> Rt:
     if not sortable(keys.type.elem) and str(keys.type.elem) != "never":
         cx.refuse("T2C235", f"a list is sorted by a {keys.type.elem}", "sort by numbers, strings or tuples of them")
     return keys
+
+
+def _not_none(cx: Context, ref: AbsVal, key: AbsVal) -> AbsVal:
+    """A key such as `d.get` gives: None has no order, which a list of one element does not ask for."""
+    if not (isinstance(key, Rt) and isinstance(key.type, OptionalType) and isinstance(key.type.elem, ScalarType)):
+        return key
+    kind = key.type.elem.kind
+    blank = {"int": 0, "float": 0.0, "str": "", "bool": False}.get(kind)
+    missing = is_none(cx, key)
+    if blank is None or isinstance(missing, Static):
+        return held(cx, key) if isinstance(missing, Static) and not missing.value else key
+
+    def without() -> AbsVal:
+        o = resolve(cx, ref)
+        assert isinstance(o, Rt)
+
+        def fail() -> AbsVal:
+            cx.raise_(TypeError, f"'<' not supported between instances of 'NoneType' and '{kind}'")
+
+        several = cx.host("gt", cx.host("list.len", o.operand), 1, label="several")
+        return branch(cx, several, fail, lambda: Static(blank), "key", cx.span)
+
+    return branch(cx, missing.operand, without, lambda: held(cx, key), "key", cx.span)
 
 
 def sort_key(cx: Context, v: AbsVal) -> AbsVal:

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from torch2cpp.binding import operators, random_numbers, tensor_methods
+from torch2cpp.binding import numpy_arrays, operators, random_numbers, tensor_methods
 from torch2cpp.binding.aten import NoOverload, call_aten, elements, has_op, scalar_item
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.convert import describe, resolve
@@ -95,7 +95,7 @@ def _dtype_arg(kwargs: dict[str, AbsVal], args: list[AbsVal]) -> torch.dtype | N
 
 
 def _tensor(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
-    data = args[0] if args else kwargs["data"]
+    data = numpy_arrays.at_run_time(cx, args[0] if args else kwargs["data"])
     if isinstance(data, Array):
         data = call_aten(cx, "clone", [data.tensor])
     made = tensor_from_data(cx, data, _dtype_arg(kwargs, args))
@@ -105,13 +105,14 @@ def _tensor(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVa
 
 
 def _from_numpy(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
-    if isinstance(args[0], Array) and args[0].tensor.rank > 0:
-        return args[0].tensor
+    array = numpy_arrays.at_run_time(cx, args[0])
+    if isinstance(array, Array) and array.tensor.rank > 0:
+        return array.tensor
     cx.refuse("T2C199", f"torch.from_numpy({describe(cx, args[0])})", "give it an array of the deployed code")
 
 
 def _as_tensor(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
-    data = args[0] if args else kwargs["data"]
+    data = numpy_arrays.at_run_time(cx, args[0] if args else kwargs["data"])
     data = data.tensor if isinstance(data, Array) else data
     t = operators.tensor_of(cx, resolve(cx, data))
     if t is not None:
@@ -175,8 +176,7 @@ def _meshgrid(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> Abs
         assert t is not None
         shape = [Static(1)] * len(given)
         viewed = call_aten(cx, "view", [t, Tup((*shape[:i], Static(-1), *shape[i + 1 :]))])
-        grid = call_aten(cx, "expand", [viewed, Tup(tuple(sizes))])
-        out.append(call_aten(cx, "transpose", [grid, Static(0), Static(1)]) if swap else grid)
+        out.append(call_aten(cx, "expand", [viewed, Tup(tuple(sizes))]))
     return Tup(tuple(out[order.index(i)] for i in range(len(out))))
 
 

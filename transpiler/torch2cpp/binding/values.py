@@ -33,6 +33,9 @@ class Sym:
 
 Dim = int | Sym
 
+#: Among the weights that a tensor may be a view of: any that was put into a container or field.
+STORED = "*"
+
 
 @final
 @dataclass(frozen=True, slots=True)

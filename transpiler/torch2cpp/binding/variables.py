@@ -302,6 +302,12 @@ def assign(cx: Context, name: str, value: AbsVal) -> None:
             f"the global variable {name!r} is assigned at run time",
             "keep what changes between calls in an attribute of the model",
         )
+    if scope in cx.closures:
+        cx.refuse(
+            "T2C130",
+            f"the variable {name!r} of the function around is assigned at run time",
+            "keep what changes between calls in an attribute of the model",
+        )
     set_name(cx, scope, name, value)
 
 
