@@ -146,6 +146,24 @@ def distributes(f: Callable[Concatenate[Context, P], AbsVal]) -> Callable[Concat
                 for k, x in a.items():
                     if isinstance(x, Choice):
                         return distribute(cx, x, lambda v: run(cx, *args[:i], {**a, k: v}, *args[i + 1 :], **kwargs))
-        return f(cx, *args, **kwargs)
+        if not cx.inside_options:
+            return f(cx, *args, **kwargs)
+        return _or_raises(cx, f, args, kwargs)
 
     return run  # type: ignore[return-value]
+
+
+def _or_raises(cx: Context, f: Callable[..., AbsVal], args: tuple[Any, ...], kwargs: dict[str, Any]) -> AbsVal:
+    """An operation on one option; where it cannot be done because Python cannot either, the option raises."""
+    from torch2cpp.binding.aten import NoOverload
+    from torch2cpp.binding.python_errors import python_error
+
+    block, before = cx.block, len(cx.block.ops)
+    try:
+        return f(cx, *args, **kwargs)
+    except (Refused, NoOverload):
+        error = python_error(cx, f.__name__, args)
+        if error is None or kwargs or cx.block is not block:
+            raise
+        del cx.block.ops[before:]
+        cx.raise_(TypeError, str(error))
