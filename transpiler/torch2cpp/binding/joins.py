@@ -37,6 +37,7 @@ from torch2cpp.binding.join_values import (
     inside_of,
     is_itself,
     is_none,
+    is_tree,
     mapped_tag,
     may_be_unbound,
     of_any_length,
@@ -292,6 +293,8 @@ class _Merger:
 
     def _by_type(self, vals: list[AbsVal], name: str) -> AbsVal:
         """Values of unlike form: an optional, or containers of joined types."""
+        if all(map(is_tree, vals)):
+            return self._choice(vals, name)
         self._made_references(vals)
         try:
             types = [type_in(self.cx, e, v) for e, v in zip(self.incoming, vals)]
@@ -355,7 +358,7 @@ class _Merger:
                     return self._poison(name, "holds values that cannot be told apart at run time", vals)
                 mine.append((found, option))
             members.append(mine)
-        if len(groups) > MAX_OPTIONS:
+        if len(groups) > (MAX_OPTIONS if any(g.type is not None for g in groups) else MAX_KNOWN):
             return self._poison(name, "holds too many kinds of values", vals)
         self.options.append(len(groups))
         tag = self._tag(vals, members, name)
@@ -632,6 +635,8 @@ class _Merger:
 
 #: More kinds of values than this in one variable are refused.
 MAX_OPTIONS = 16
+#: More known values, such as nodes of a tree that the model holds.
+MAX_KNOWN = 128
 
 
 def merge(
