@@ -14,10 +14,11 @@ from typing import Any, Concatenate, ParamSpec
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.control import branch
 from torch2cpp.binding.convert import from_operand, is_constant
+from torch2cpp.binding.optional import KnownOption, possible
 from torch2cpp.binding.values import AbsVal, Choice, Host, Option, Static, Tup, Unbound
 from torch2cpp.diagnostics import Refused
 from torch2cpp.hostir.ops import Operand, Value
-from torch2cpp.hostir.types import FLOAT, INT, OptionalType, ScalarType
+from torch2cpp.hostir.types import BOOL, FLOAT, INT, OptionalType, ScalarType
 
 P = ParamSpec("P")
 
@@ -44,39 +45,62 @@ def option_value(cx: Context, choice: Choice, index: int) -> AbsVal:
 
 def distribute(cx: Context, choice: Choice, f: Callable[[AbsVal], AbsVal]) -> AbsVal:
     """`f` of whichever option is there, joined."""
-    known = cx.state.narrowed.get(choice.tag)
-    if known is not None:
-        return f(option_value(cx, choice, known))
+    left = possible(cx.state, choice)
+    if len(left) == 1:
+        return f(option_value(cx, choice, left[0]))
 
-    out = _of_constants(cx, choice, f)
+    out = _of_constants(cx, choice, left, f)
     if out is not None:
         return out
+    results: dict[int, AbsVal] = {}
 
-    def step(i: int) -> AbsVal:
-        if i == len(choice.options) - 1:
-            return _inside(cx, choice, i, f)
-        here = cx.host("eq", choice.tag, i, label="is_option")
-        return branch(cx, here, lambda: _inside(cx, choice, i, f), lambda: step(i + 1), choice.name, cx.span)
+    def option(i: int) -> AbsVal:
+        results[i] = _inside(cx, choice, i, f)
+        return results[i]
 
-    return step(0)
+    def step(k: int) -> AbsVal:
+        if k == len(left) - 1:
+            return option(left[k])
+        here = cx.host("eq", choice.tag, left[k], label="is_option")
+        return branch(cx, here, lambda: option(left[k]), lambda: step(k + 1), choice.name, cx.span)
+
+    out = step(0)
+    _note_options(cx, choice, out, results)
+    return out
+
+
+def _note_options(cx: Context, choice: Choice, out: AbsVal, results: dict[int, AbsVal]) -> None:
+    """A test that is known for each option tells which options are left where it is true, and where it is false."""
+    if not isinstance(out, Host) or out.type != BOOL or not isinstance(out.operand, Value):
+        return
+    if all(isinstance(r, Static) and type(r.value) is bool for r in results.values()):
+        sides = [frozenset(i for i, r in results.items() if r.value is side) for side in (True, False)]
+        cx.knows.setdefault(out.operand.id, ((KnownOption(choice, sides[0]),), (KnownOption(choice, sides[1]),)))
 
 
 #: A choice between at least this many known objects is looked up too, where what is asked of each is known.
 _MANY = 5
 
 
-def _of_constants(cx: Context, choice: Choice, f: Callable[[AbsVal], AbsVal]) -> AbsVal | None:
+def _of_constants(cx: Context, choice: Choice, left: list[int], f: Callable[[AbsVal], AbsVal]) -> AbsVal | None:
     """`f` of a choice between known values, where it gives something known for each and does nothing else."""
-    if any(o.slot is not None or not isinstance(o.static, Static) for o in choice.options):
+    options = [choice.options[i] for i in left]
+    if any(o.slot is not None or not isinstance(o.static, Static) for o in options):
         return None
+<<<<<<< HEAD
     constants = all(is_constant(o.static) for o in choice.options)
     if not constants and len(choice.options) < _MANY:
+=======
+    constants = all(isinstance(o.static.value, _CONSTANTS) for o in options)
+    if not constants and len(options) < _MANY:
+>>>>>>> 6f845c3 (A test on one of several values rules options out where it is true and where it is false)
         return None
-    results = [_known(cx, option.static, f) for option in choice.options]
-    raising = [i for i, out in enumerate(results) if out is None]
-    known = [out for out in results if isinstance(out, Static)]
-    if not known or len(known) + len(raising) < len(results) or (raising and constants):
+    found_out = {i: _known(cx, choice.options[i].static, f) for i in left}
+    raising = [i for i, out in found_out.items() if out is None]
+    known = [out for out in found_out.values() if isinstance(out, Static)]
+    if not known or len(known) + len(raising) < len(left) or (raising and constants):
         return None
+    results = [found_out.get(i) for i in range(len(choice.options))]
     is_scalar = all(type(out.value) in (bool, int, float) for out in known)
     if len({type(out.value) for out in known}) != 1 if is_scalar else constants:
         return None
@@ -86,7 +110,9 @@ def _of_constants(cx: Context, choice: Choice, f: Callable[[AbsVal], AbsVal]) ->
             return _known_of_known(cx, choice, results, known)
         if len(set(map(repr, (out.value for out in known)))) == 1:
             return Static(known[0].value)
-        return _looked_up(cx, choice, [(out or known[0]).value for out in results])
+        out = _looked_up(cx, choice, [(each or known[0]).value for each in results])
+        _note_options(cx, choice, out, {i: r for i, r in found_out.items() if isinstance(r, Static)})
+        return out
 
     if not raising:
         return found()
