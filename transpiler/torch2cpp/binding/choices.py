@@ -87,13 +87,7 @@ def _of_constants(cx: Context, choice: Choice, left: list[int], f: Callable[[Abs
     options = [choice.options[i] for i in left]
     if any(o.slot is not None or not isinstance(o.static, Static) for o in options):
         return None
-<<<<<<< HEAD
-    constants = all(is_constant(o.static) for o in choice.options)
-    if not constants and len(choice.options) < _MANY:
-=======
-    constants = all(isinstance(o.static.value, _CONSTANTS) for o in options)
-    if not constants and len(options) < _MANY:
->>>>>>> 6f845c3 (A test on one of several values rules options out where it is true and where it is false)
+    constants = all(is_constant(o.static) for o in options)
         return None
     found_out = {i: _known(cx, choice.options[i].static, f) for i in left}
     raising = [i for i, out in found_out.items() if out is None]
@@ -110,7 +104,7 @@ def _of_constants(cx: Context, choice: Choice, left: list[int], f: Callable[[Abs
             return _known_of_known(cx, choice, results, known)
         if len(set(map(repr, (out.value for out in known)))) == 1:
             return Static(known[0].value)
-        out = _looked_up(cx, choice, [(each or known[0]).value for each in results])
+        out = _looked_up(cx, choice, [each.value if isinstance(each, Static) else known[0].value for each in results])
         _note_options(cx, choice, out, {i: r for i, r in found_out.items() if isinstance(r, Static)})
         return out
 
