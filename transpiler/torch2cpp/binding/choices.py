@@ -88,6 +88,7 @@ def _of_constants(cx: Context, choice: Choice, left: list[int], f: Callable[[Abs
     if any(o.slot is not None or not isinstance(o.static, Static) for o in options):
         return None
     constants = all(is_constant(o.static) for o in options)
+    if not constants and len(options) < _MANY:
         return None
     found_out = {i: _known(cx, choice.options[i].static, f) for i in left}
     raising = [i for i, out in found_out.items() if out is None]

@@ -87,7 +87,12 @@ def _shape(cx: Context, data: AbsVal) -> tuple[tuple[Dim, ...], Any] | None:
         t = type_of(cx, obj)
         return ((), t) if isinstance(t, ScalarType) and t.kind != "str" else None
     if isinstance(obj, Rt):
-        return _rt_shape(cx, obj.type, 0)
+        found = _rt_shape(cx, obj.type, 0)
+        known = cx.lengths.get(obj.operand.id)
+        if found is not None and known is not None and found[0]:
+            size = fresh_sym(cx, ("list", 0, cx.site(None)), known)
+            return ((size, *found[0][1:]), found[1])
+        return found
     elems = elements(cx, data)
     if elems is None:
         return None

@@ -197,9 +197,10 @@ def settled(cx: Context, ref: Ref, f: Callable[[], AbsVal], keys: list[Any] | No
     if not is_open:
         return f()
     if len(is_open) > MAX_OPEN:
+        names = ", ".join(map(repr, is_open))
         cx.refuse(
             "T2C111",
-            f"a dict is used as a whole, and {len(is_open)} of its keys may be missing: {', '.join(map(repr, is_open))}",
+            f"a dict is used as a whole, and {len(is_open)} of its keys may be missing: {names}",
             "ask for its keys one by one, or always set them, to None where there is nothing",
         )
     key = is_open[0]
