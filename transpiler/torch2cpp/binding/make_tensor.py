@@ -10,9 +10,21 @@ from torch2cpp.binding.aten import call_aten, elements
 from torch2cpp.binding.context import Context, tensor_type
 from torch2cpp.binding.convert import is_scalar, resolve, to_operand, type_of
 from torch2cpp.binding.meta import fresh_sym
-from torch2cpp.binding.values import AbsVal, Dim, Host, Meta, Rt, Static, Tensor, Tup
+from torch2cpp.binding.optional import held_or_raise
+from torch2cpp.binding.values import AbsVal, Dim, Host, ListObj, Meta, Rt, Static, Tensor, Tup
 from torch2cpp.hostir.ops import HostOp
-from torch2cpp.hostir.types import BOOL, COMPLEX, FLOAT, INT, ListType, NeverType, ScalarType, TupleType, Type
+from torch2cpp.hostir.types import (
+    BOOL,
+    COMPLEX,
+    FLOAT,
+    INT,
+    ListType,
+    NeverType,
+    OptionalType,
+    ScalarType,
+    TupleType,
+    Type,
+)
 
 _DTYPES = {BOOL: torch.bool, INT: torch.int64, FLOAT: torch.float32, COMPLEX: torch.complex64}
 
@@ -37,6 +49,7 @@ def tensor_from_data(cx: Context, data: AbsVal, dtype: torch.dtype | None) -> Te
     if is_scalar(obj):
         assert isinstance(obj, Host)
         return _emit(cx, obj.operand, dtype or _DTYPES[obj.type], ())
+    data = _without_none(cx, data, dtype, (cx.site(None), "held"))
     found = _shape(cx, data)
     if found is None:
         return None
@@ -48,6 +61,31 @@ def tensor_from_data(cx: Context, data: AbsVal, dtype: torch.dtype | None) -> Te
     for _ in dims:
         want = ListType(want)
     return _emit(cx, _nested(cx, data, want), target, dims)
+
+
+def _without_none(cx: Context, data: AbsVal, dtype: torch.dtype | None, site: Any) -> AbsVal:
+    """Data in which nothing may be None; where something is, eager's error."""
+    from torch2cpp.binding.comprehensions import consume
+    from torch2cpp.binding.containers import new_list
+    from torch2cpp.binding.list_methods import list_append
+
+    o = resolve(cx, data)
+    if dtype == torch.bool:
+        return data
+    if isinstance(o, Rt) and isinstance(o.type, OptionalType):
+        if dtype is None:
+            return held_or_raise(cx, o, RuntimeError, "Could not infer dtype of NoneType")
+        whole = not dtype.is_floating_point and not dtype.is_complex
+        text = "'NoneType' object cannot be interpreted as an integer" if whole else "must be real number, not NoneType"
+        return held_or_raise(cx, o, TypeError, text)
+    if isinstance(o, Tup | ListObj):
+        parts = [_without_none(cx, e, dtype, (site, i)) for i, e in enumerate(o.elems)]
+        return data if all(a is b for a, b in zip(parts, o.elems)) else Tup(tuple(parts))
+    if isinstance(o, Rt) and isinstance(o.type, ListType) and isinstance(o.type.elem, OptionalType):
+        out = new_list(cx, [], site)
+        consume(cx, o, lambda x: list_append(cx, out, _without_none(cx, x, dtype, site)), site)
+        return out
+    return data
 
 
 def _plain(value: Any) -> bool:
