@@ -13,7 +13,9 @@ from torch2cpp.binding.aten import call_aten
 from torch2cpp.binding.builtin_conversions import _dict, _list
 from torch2cpp.binding.builtin_table import TABLE, Handler, builtin, tensor_or_item
 from torch2cpp.binding.context import Context
+from torch2cpp.binding.control import branch
 from torch2cpp.binding.convert import describe, is_scalar, resolve
+from torch2cpp.binding.optional import held, is_none
 from torch2cpp.binding.values import (
     NONE,
     AbsVal,
@@ -29,7 +31,7 @@ from torch2cpp.binding.values import (
     Static,
     Tup,
 )
-from torch2cpp.hostir.types import DictType, ListType, SetType, TupleType
+from torch2cpp.hostir.types import DictType, ListType, OptionalType, SetType, TupleType
 
 # Iterables ---------------------------------------------------------------------------------------
 
@@ -175,6 +177,10 @@ def _print(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal
     return NONE
 
 
+#: How deep deepcopy() goes.
+MAX_DEEP = 8
+
+
 @builtin(copy.deepcopy, static=False)
 def _deepcopy(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
     """Copies what is inside too; an object that appears twice is refused rather than copied twice."""
@@ -186,6 +192,14 @@ def _deepcopy(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> Abs
     from torch2cpp.binding.unpacking import unpack
 
     o = resolve(cx, args[0])
+    if sum(isinstance(p, tuple) and p[:1] == ("deepcopy",) for p in cx.path) > MAX_DEEP:
+        cx.refuse("T2C200", "deepcopy of an object that holds others of its kind", "copy the parts one by one")
+    if isinstance(o, Rt) and isinstance(o.type, OptionalType):
+        missing = is_none(cx, o)
+        if isinstance(missing, Static):
+            return NONE if missing.value else _deepcopy(cx, [held(cx, o)], {})
+        whole = o
+        return branch(cx, missing.operand, lambda: NONE, lambda: _deepcopy(cx, [held(cx, whole)], {}), "copy", cx.span)
     site = cx.site(None)
     inside = list(o.elems) if isinstance(o, Tup | ListObj) else list(o.items.values()) if isinstance(o, DictObj) else []
     refs = [e for e in inside if isinstance(e, Ref)]
@@ -220,7 +234,12 @@ def _deepcopy(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> Abs
         return call_aten(cx, "clone", [t])
     if isinstance(o, Static | Host):
         return _copy(cx, args, {})
-    cx.refuse("T2C200", f"deepcopy of {describe(cx, args[0])}", "copy lists, dicts or tensors")
+    from torch2cpp.binding.objects import deep_copied
+
+    copied = deep_copied(cx, args[0], inner)
+    if copied is None:
+        cx.refuse("T2C200", f"deepcopy of {describe(cx, args[0])}", "copy lists, dicts, tensors or single objects")
+    return copied
 
 
 @builtin(copy.copy, static=False)

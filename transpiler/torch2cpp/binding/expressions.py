@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import enum
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -15,7 +16,7 @@ from torch2cpp.binding.context import Context
 from torch2cpp.binding.control import branch
 from torch2cpp.binding.convert import describe, resolve
 from torch2cpp.binding.identity import are_two_objects
-from torch2cpp.binding.optional import Fact, is_none, narrow, refinements
+from torch2cpp.binding.optional import Fact, held, is_none, narrow, refinements
 from torch2cpp.binding.values import (
     WORLDS,
     AbsVal,
@@ -30,7 +31,7 @@ from torch2cpp.binding.values import (
     Tup,
 )
 from torch2cpp.binding.variables import assign, lookup, set_name, use
-from torch2cpp.hostir.types import BOOL
+from torch2cpp.hostir.types import BOOL, OptionalType
 
 Handler = Callable[[Context, Any], AbsVal]
 _HANDLERS: dict[type, Handler] = {}
@@ -290,6 +291,9 @@ def identical(cx: Context, a: AbsVal, b: AbsVal) -> AbsVal:
             return is_none(cx, v)
     if isinstance(a, Static) and isinstance(b, Static):
         return Static(a.value is b.value)
+    held_one = _held_identical(cx, a, b)
+    if held_one is not None:
+        return held_one
     if isinstance(a, Tensor) and isinstance(b, Tensor):
         if a.operand == b.operand:
             return Static(True)
@@ -305,6 +309,9 @@ def identical(cx: Context, a: AbsVal, b: AbsVal) -> AbsVal:
         or (isinstance(a, Static) and isinstance(b, Host))
         or (isinstance(b, Static) and isinstance(a, Host))
     ):
+        if "int" in (_kind(a), _kind(b)) and any(isinstance(getattr(v, "value", None), enum.IntEnum) for v in (a, b)):
+            what = "a run-time int, which may have been a member of an IntEnum, is compared by 'is'"
+            cx.refuse("T2C175", what, "compare with ==, or keep members of a plain Enum")
         if {_kind(a), _kind(b)} == {"bool"}:
             return operators.compare(cx, "==", a, b)
         return Static(False) if _kind(a) != _kind(b) else operators.compare(cx, "==", a, b)
@@ -315,6 +322,19 @@ def identical(cx: Context, a: AbsVal, b: AbsVal) -> AbsVal:
     if isinstance(x, Rt) and isinstance(y, Rt):
         return cx.scalar("same", x.operand, y.operand)
     return Static(a is b or x is y or (a == b if type(a) is type(b) and a.__class__.__name__ == "Ref" else False))
+
+
+def _held_identical(cx: Context, a: AbsVal, b: AbsVal) -> AbsVal | None:
+    """`a is b` where one may be None and the other is none such; None for other values."""
+    for v, other in ((resolve(cx, a), b), (resolve(cx, b), a)):
+        if not isinstance(v, Rt) or not isinstance(v.type, OptionalType) or isinstance(resolve(cx, other), Rt):
+            continue
+        missing = is_none(cx, v)
+        if isinstance(missing, Static):
+            return Static(False) if missing.value else identical(cx, held(cx, v), other)
+        same = functools.partial(lambda v, other: identical(cx, held(cx, v), other), v, other)
+        return branch(cx, missing.operand, lambda: Static(False), same, "same", cx.span)
+    return None
 
 
 def _kind(v: AbsVal) -> str:

@@ -24,6 +24,7 @@ from torch2cpp.binding.convert import (
 from torch2cpp.binding.dict_kinds import factory_in_model, factory_of, is_counter
 from torch2cpp.binding.kept_objects import is_kept
 from torch2cpp.binding.keys import key_operand
+from torch2cpp.binding.optional import held_or_raise
 from torch2cpp.binding.picking import index_message, picked_at, picked_by
 from torch2cpp.binding.values import (
     AbsVal,
@@ -41,7 +42,7 @@ from torch2cpp.binding.values import (
     Tup,
 )
 from torch2cpp.binding.widening import widen_dict, widen_list
-from torch2cpp.hostir.types import INT, NEVER, STR, DictType, ListType, StructType
+from torch2cpp.hostir.types import INT, NEVER, STR, DictType, ListType, OptionalType, StructType
 
 
 @distributes
@@ -65,6 +66,7 @@ def get_item(cx: Context, obj: AbsVal, index: AbsVal) -> AbsVal:
         from torch2cpp.binding.aten import scalar_item
 
         index = scalar_item(cx, index)
+    index = _index_of_sequence(cx, o, index)
     match o:
         case Static(value) if not is_kept(cx, value):
             return _static_item(cx, obj, value, index)
@@ -228,6 +230,37 @@ def is_like(k: Any, key: Host) -> bool:
     """Whether a known key of a dict has the type of a run-time one: only then may it be equal."""
     k = operators.plain(Static(k)).value
     return type(k) in SCALARS and SCALARS[type(k)] == key.type
+
+
+def _index_of_sequence(cx: Context, o: AbsVal, index: AbsVal) -> AbsVal:
+    """An index that may be None: lists, tuples and strings take none."""
+    missing = isinstance(index, Static) and index.value is None
+    if not missing and not (isinstance(index, Rt) and isinstance(index.type, OptionalType)):
+        return index
+    noun = _sequence_noun(o)
+    if noun is None:
+        return index
+    text = f"{noun} indices must be integers or slices, not NoneType"
+    if noun == "string":
+        text = "string indices must be integers, not 'NoneType'"
+    if missing:
+        cx.raise_(TypeError, text)
+    return held_or_raise(cx, index, TypeError, text)
+
+
+def _sequence_noun(o: AbsVal) -> str | None:
+    match o:
+        case Static(value=str()):
+            return "string"
+        case Host() if o.type == STR:
+            return "string"
+        case Tup() | Static(value=tuple()):
+            return "tuple"
+        case ListObj(kind="list") | Static(value=list()):
+            return "list"
+        case Rt(type=ListType(kind=kind)) if kind in ("list", "tuple"):
+            return kind
+    return None
 
 
 def need_static(cx: Context, index: Host) -> None:

@@ -152,6 +152,11 @@ def is_itself(v: AbsVal) -> bool:
     return isinstance(v, Static) and isinstance(v.value, enum.Enum | list | dict)
 
 
+def is_tree(v: AbsVal) -> bool:
+    """Whether a value is a dict of the model that holds others: one of them is told from the others by itself."""
+    return isinstance(v, Static) and isinstance(v.value, dict) and any(isinstance(x, dict) for x in v.value.values())
+
+
 def as_tup(v: AbsVal) -> AbsVal:
     """A tuple that is known altogether, as one of known items."""
     if not isinstance(v, Static) or not isinstance(v.value, tuple) or isinstance(v.value, torch.Size):

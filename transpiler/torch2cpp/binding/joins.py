@@ -37,6 +37,7 @@ from torch2cpp.binding.join_values import (
     inside_of,
     is_itself,
     is_none,
+    is_tree,
     mapped_tag,
     may_be_unbound,
     of_any_length,
@@ -46,6 +47,7 @@ from torch2cpp.binding.join_values import (
     types_where_there,
 )
 from torch2cpp.binding.meta import DEFAULT_HINTS, distinct, hints_of, merge_meta
+from torch2cpp.binding.optional import possible
 from torch2cpp.binding.unlike import make_alike
 from torch2cpp.binding.values import (
     NONE,
@@ -296,6 +298,8 @@ class _Merger:
 
     def _by_type(self, vals: list[AbsVal], name: str) -> AbsVal:
         """Values of unlike form: an optional, or containers of joined types."""
+        if all(map(is_tree, vals)):
+            return self._choice(vals, name)
         self._made_references(vals)
         try:
             types = [type_in(self.cx, e, v) for e, v in zip(self.incoming, vals)]
@@ -353,13 +357,18 @@ class _Merger:
         members: list[list[tuple[int, Any]]] = []
         for path, v in zip(self.incoming, vals):
             mine: list[tuple[int, Any]] = []
-            for option in v.options if isinstance(v, Choice) else (v,):
+            left = possible(path.state, v) if isinstance(v, Choice) else [0]
+            for i, option in enumerate(v.options if isinstance(v, Choice) else (v,)):
+                if i not in left:
+                    mine.append((-1, None))
+                    continue
                 found = self._group(groups, path, option)
                 if found is None:
                     return self._poison(name, "holds values that cannot be told apart at run time", vals)
                 mine.append((found, option))
-            members.append(mine)
-        if len(groups) > MAX_OPTIONS:
+            some = next(g for g, _ in mine if g >= 0)
+            members.append([(g, o) if g >= 0 else (some, _NOT_THERE) for g, o in mine])
+        if len(groups) > (MAX_OPTIONS if any(g.type is not None for g in groups) else MAX_KNOWN):
             return self._poison(name, "holds too many kinds of values", vals)
         self.options.append(len(groups))
         tag = self._tag(vals, members, name)
@@ -426,7 +435,7 @@ class _Merger:
         self.results.append(result)
         for i, (path, mine) in enumerate(zip(self.incoming, members)):
             with Inside(self.cx, path):
-                held = next((o for k, o in mine if k == g), None)
+                held = next((o for k, o in mine if k == g and o is not _NOT_THERE), None)
                 if held is None:
                     operand = to_operand(self.cx, NONE, want)
                 elif isinstance(held, Option):
@@ -634,8 +643,12 @@ class _Merger:
         return False
 
 
+#: What stands for an option that a path has ruled out.
+_NOT_THERE = object()
 #: More kinds of values than this in one variable are refused.
 MAX_OPTIONS = 16
+#: More known values, such as nodes of a tree that the model holds.
+MAX_KNOWN = 128
 
 
 def merge(

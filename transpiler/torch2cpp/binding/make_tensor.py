@@ -10,7 +10,8 @@ from torch2cpp.binding.aten import call_aten, elements
 from torch2cpp.binding.context import Context, tensor_type
 from torch2cpp.binding.convert import is_scalar, resolve, to_operand, type_of
 from torch2cpp.binding.meta import fresh_sym
-from torch2cpp.binding.values import AbsVal, Dim, Host, Meta, Rt, Static, Tensor, Tup
+from torch2cpp.binding.optional import held_or_raise
+from torch2cpp.binding.values import AbsVal, Dim, Host, ListObj, Meta, Rt, Static, Tensor, Tup
 from torch2cpp.hostir.ops import HostOp
 from torch2cpp.hostir.types import (
     BOOL,
@@ -19,6 +20,7 @@ from torch2cpp.hostir.types import (
     INT,
     ListType,
     NeverType,
+    OptionalType,
     ScalarType,
     TensorType,
     TupleType,
@@ -50,6 +52,7 @@ def tensor_from_data(cx: Context, data: AbsVal, dtype: torch.dtype | None) -> Ab
     if is_scalar(obj):
         assert isinstance(obj, Host)
         return _emit(cx, obj.operand, dtype or _DTYPES[obj.type], ())
+    data = _without_none(cx, data, dtype, (cx.site(None), "held"))
     found = _shape(cx, data)
     if found is None:
         return None
@@ -79,6 +82,31 @@ def _of_scalars(cx: Context, data: AbsVal, obj: Rt, elem: TensorType, dtype: tor
 
     empty = cx.host("eq", cx.host("list.len", obj.operand), 0, label="is_empty")
     return branch(cx, empty, none, some, "tensor", cx.span)
+
+
+def _without_none(cx: Context, data: AbsVal, dtype: torch.dtype | None, site: Any) -> AbsVal:
+    """Data in which nothing may be None; where something is, eager's error."""
+    from torch2cpp.binding.comprehensions import consume
+    from torch2cpp.binding.containers import new_list
+    from torch2cpp.binding.list_methods import list_append
+
+    o = resolve(cx, data)
+    if dtype == torch.bool:
+        return data
+    if isinstance(o, Rt) and isinstance(o.type, OptionalType):
+        if dtype is None:
+            return held_or_raise(cx, o, RuntimeError, "Could not infer dtype of NoneType")
+        whole = not dtype.is_floating_point and not dtype.is_complex
+        text = "'NoneType' object cannot be interpreted as an integer" if whole else "must be real number, not NoneType"
+        return held_or_raise(cx, o, TypeError, text)
+    if isinstance(o, Tup | ListObj):
+        parts = [_without_none(cx, e, dtype, (site, i)) for i, e in enumerate(o.elems)]
+        return data if all(a is b for a, b in zip(parts, o.elems)) else Tup(tuple(parts))
+    if isinstance(o, Rt) and isinstance(o.type, ListType) and isinstance(o.type.elem, OptionalType):
+        out = new_list(cx, [], site)
+        consume(cx, o, lambda x: list_append(cx, out, _without_none(cx, x, dtype, site)), site)
+        return out
+    return data
 
 
 def _plain(value: Any) -> bool:
@@ -118,7 +146,12 @@ def _shape(cx: Context, data: AbsVal) -> tuple[tuple[Dim, ...], Any] | None:
         t = type_of(cx, obj)
         return ((), t) if isinstance(t, ScalarType) and t.kind != "str" else None
     if isinstance(obj, Rt):
-        return _rt_shape(cx, obj.type, 0)
+        found = _rt_shape(cx, obj.type, 0)
+        known = cx.lengths.get(obj.operand.id)
+        if found is not None and known is not None and found[0]:
+            size = fresh_sym(cx, ("list", 0, cx.site(None)), known)
+            return ((size, *found[0][1:]), found[1])
+        return found
     elems = elements(cx, data)
     if elems is None:
         return None

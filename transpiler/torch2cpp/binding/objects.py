@@ -7,6 +7,7 @@ import dataclasses
 import enum
 import inspect
 import types
+from collections.abc import Callable
 from typing import Any
 
 from torch2cpp.binding.arguments import Generated
@@ -249,6 +250,31 @@ def copied(cx: Context, v: AbsVal) -> AbsVal | None:
     ref = Ref(fresh_id())
     cx.state.heap[ref.id] = InstanceObj(cls, dict(o.fields), cx.site(None))
     return ref
+
+
+def deep_copied(cx: Context, v: AbsVal, inner: Callable[[AbsVal, object], AbsVal]) -> AbsVal | None:
+    """`copy.deepcopy(v)` of an object of a user class, `inner` being that of a field; None for anything else."""
+    from torch2cpp.binding.attributes import find_attribute, set_attribute
+    from torch2cpp.binding.calls import find_method
+    from torch2cpp.hostir.types import is_reference
+
+    o, cls = resolve(cx, v), python_class(cx, v)
+    if isinstance(o, InstanceObj):
+        types: list[Any] = [x.id if isinstance(x, Ref) else None for x in o.fields.values()]
+        names = [n for n, x in o.fields.items() if not isinstance(x, Unbound)]
+    elif isinstance(o, Rt) and isinstance(o.type, StructType) and cls is not None and cls in cx.facts.structs:
+        types = [t if is_reference(t) else None for t in cx.facts.structs[cls].values()]
+        names = list(cx.facts.structs[cls])
+    else:
+        return None
+    known = [t for t in types if t is not None]
+    if cls is None or find_method(cx, v, "__deepcopy__") is not None or len(set(known)) < len(known):
+        return None  # two fields may hold one object, which is one in the copy too
+    parts = {n: inner(find_attribute(cx, v, n), n) for n in names}
+    out = copied(cx, v)
+    for n, x in parts.items() if out is not None else ():
+        set_attribute(cx, out, n, x)
+    return out
 
 
 def _copies_plainly(cls: type) -> bool:

@@ -247,14 +247,18 @@ def _scalar_binary(cx: Context, sign: str, python: Any, host: str, a: AbsVal, b:
     if STR in (ta, tb):
         if sign == "+" and ta == tb == STR:
             return cx.scalar("str.add", x, y)
-        if sign == "*" and {ta, tb} <= {STR, INT}:
-            return cx.scalar("str.mul", *((x, y) if ta == STR else (y, x)))
+        if sign == "*" and ta != tb and {ta, tb} <= {STR, INT, BOOL}:
+            text, times = (x, y) if ta == STR else (y, x)
+            return cx.scalar("str.mul", text, _as_int(cx, times) if BOOL in (ta, tb) else times)
         if sign == "%" and ta == STR:
             from torch2cpp.binding.strings import percent_format
 
             return percent_format(cx, a, b)
-        names = f"'{_py(ta)}' and '{_py(tb)}'"
-        cx.raise_(TypeError, f"unsupported operand type(s) for {sign}: {names}")
+        from torch2cpp.binding.python_errors import python_error
+
+        error = python_error(cx, "binary", (sign, Host(ta, x), Host(tb, y)))
+        assert error is not None
+        cx.raise_(TypeError, str(error))
     if sign == "**" and ta != FLOAT and tb != FLOAT:
         return _int_pow(cx, a, b)
     if sign in ("&", "|", "^", "<<", ">>") and FLOAT in (ta, tb):
@@ -262,6 +266,10 @@ def _scalar_binary(cx: Context, sign: str, python: Any, host: str, a: AbsVal, b:
     if sign == "@":
         cx.raise_(TypeError, f"unsupported operand type(s) for @: '{_py(ta)}' and '{_py(tb)}'")
     return with_hints(cx, cx.scalar(host, x, y), python, a, b)
+
+
+def _as_int(cx: Context, flag: Operand) -> Operand:
+    return int(flag) if isinstance(flag, bool) else cx.host("int", flag)
 
 
 def _int_pow(cx: Context, a: AbsVal, b: AbsVal) -> AbsVal:

@@ -7,7 +7,7 @@ from typing import final
 
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.convert import from_operand, resolve
-from torch2cpp.binding.values import NONE, AbsVal, Host, Rt, State, Static
+from torch2cpp.binding.values import NONE, AbsVal, Choice, Host, Rt, State, Static
 from torch2cpp.hostir.ops import Block, If, Raise, Value, Yield
 from torch2cpp.hostir.types import NoneType, OptionalType
 
@@ -66,8 +66,31 @@ class KnownNone:
         return self.optional.operand
 
 
-#: An optional that is known to hold something, or to hold nothing.
-Fact = Rt | KnownNone
+@final
+@dataclass(frozen=True, slots=True)
+class KnownOption:
+    """A choice that is known to be one of some of its options."""
+
+    choice: Choice
+    allowed: frozenset[int]
+
+    @property
+    def operand(self) -> Value:
+        """Its tag."""
+        return self.choice.tag
+
+
+#: An optional that is known to hold something, or to hold nothing; a choice that is not every option.
+Fact = Rt | KnownNone | KnownOption
+
+
+def possible(state: State, choice: Choice) -> list[int]:
+    """The numbers of the options that a choice may be on a path."""
+    known = state.narrowed.get(choice.tag)
+    if known is not None:
+        return [known]
+    excluded = state.narrowed.get((choice.tag, "not"), frozenset())
+    return [i for i in range(len(choice.options)) if i not in excluded]
 
 
 def refinements(cx: Context, cond: Host) -> tuple[list[Fact], list[Fact]]:
@@ -82,7 +105,14 @@ def refinements(cx: Context, cond: Host) -> tuple[list[Fact], list[Fact]]:
 def narrow(state: State, cx: Context, facts: list[Fact]) -> None:
     """Notes what is known of optionals on a path (called with the path's state current)."""
     for fact in facts:
-        if isinstance(fact, KnownNone):
+        if isinstance(fact, KnownOption):
+            left = [i for i in possible(cx.state, fact.choice) if i in fact.allowed]
+            if len(left) == 1:
+                cx.state.narrowed[fact.operand] = left[0]
+            elif left:
+                rest = frozenset(range(len(fact.choice.options))) - frozenset(left)
+                cx.state.narrowed[fact.operand, "not"] = rest
+        elif isinstance(fact, KnownNone):
             cx.state.narrowed.setdefault(fact.operand, NONE)
         else:
             held(cx, fact)

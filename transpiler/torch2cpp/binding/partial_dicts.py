@@ -17,7 +17,7 @@ from torch2cpp.binding.context import Context
 from torch2cpp.binding.control import branch
 from torch2cpp.binding.convert import resolve, to_operand
 from torch2cpp.binding.join_values import dict_of, may_be_missing, may_be_unbound
-from torch2cpp.binding.optional import KnownNone, held
+from torch2cpp.binding.optional import KnownNone, KnownOption, held, possible
 from torch2cpp.binding.values import (
     NONE,
     UNBOUND,
@@ -64,11 +64,14 @@ def presence(cx: Context, value: AbsVal) -> Static | Host:
     if not may_be_missing(value):
         return Static(True)
     if isinstance(value, Choice):
-        known = cx.state.narrowed.get(value.tag)
-        if known is not None:
-            return Static(not isinstance(value.options[known].static, Unbound))
+        left = possible(cx.state, value)
         missing = next(i for i, o in enumerate(value.options) if isinstance(o.static, Unbound))
-        return cx.scalar("ne", value.tag, missing, label="there")
+        if missing not in left or left == [missing]:
+            return Static(missing not in left)
+        there = cx.scalar("ne", value.tag, missing, label="there")
+        rest = frozenset(left) - {missing}
+        cx.knows[there.operand.id] = ((KnownOption(value, rest),), (KnownOption(value, frozenset({missing})),))
+        return there
     assert isinstance(value, Rt)
     known = cx.state.narrowed.get(value.operand)
     if known is not None:
@@ -194,10 +197,10 @@ def settled(cx: Context, ref: Ref, f: Callable[[], AbsVal], keys: list[Any] | No
     if not is_open:
         return f()
     if len(is_open) > MAX_OPEN:
+        names = ", ".join(map(repr, is_open))
         cx.refuse(
             "T2C111",
-            f"a dict is used as a whole, and {len(is_open)} of its keys may be missing: "
-            f"{', '.join(map(repr, is_open))}",
+            f"a dict is used as a whole, and {len(is_open)} of its keys may be missing: {names}",
             "ask for its keys one by one, or always set them, to None where there is nothing",
         )
     key = is_open[0]

@@ -343,7 +343,8 @@ class State:
 
     heap: dict[Any, Any] = field(default_factory=dict)
     #: Value of an optional -> what it holds on this path; tag of a choice -> its number here.
-    narrowed: dict[Value, Any] = field(default_factory=dict)
+    #: (tag, "not") -> the numbers that it is not.
+    narrowed: dict[Any, Any] = field(default_factory=dict)
     #: Objects made on one of several paths that met: nothing refers to them any more but examples.
     left_over: frozenset[Any] = frozenset()
     #: Fields of run-time objects whose value is known (see field_loads.py).

@@ -257,12 +257,11 @@ def _chosen(cx: Context, value: Choice) -> AbsVal:
     if value.loop is not None and value.loop not in cx.facts.unrolled:
         cx.facts.unrolled.add(value.loop)
         raise Restart
-    known = cx.state.narrowed.get(value.tag)
-    if known is None:
-        return value
     from torch2cpp.binding.choices import option_value
+    from torch2cpp.binding.optional import possible
 
-    return option_value(cx, value, known)
+    left = possible(cx.state, value)
+    return option_value(cx, value, left[0]) if len(left) == 1 else value
 
 
 def expand(cx: Context, value: Rt) -> AbsVal:
