@@ -46,6 +46,8 @@ class Facts:
     rolled: set[Any] = field(default_factory=set)
     #: Joins at which lists or dicts of the model meet that are changed later.
     apart: set[Any] = field(default_factory=set)
+    #: Joins of lists, dicts or objects that not every path assigns, and that are read afterwards.
+    needed: set[Any] = field(default_factory=set)
     #: Loops whose body changes the length of what they walk.
     growing: set[Any] = field(default_factory=set)
     #: (module path, attribute) -> type of the state cell.

@@ -171,7 +171,8 @@ def _binary(cx: Context, node: cst.BinaryOperation) -> AbsVal:
 @handles(cst.UnaryOperation)
 def _unary(cx: Context, node: cst.UnaryOperation) -> AbsVal:
     if isinstance(node.operator, cst.Not):
-        v = evaluate(cx, node.expression)
+        inner = node.expression
+        v = condition(cx, inner) if isinstance(inner, cst.BooleanOperation) else evaluate(cx, inner)
         out = operators.logical_not(cx, v)
         if isinstance(out, Host) and isinstance(v, Host):
             true, false = refinements(cx, v)
@@ -184,20 +185,30 @@ def _unary(cx: Context, node: cst.UnaryOperation) -> AbsVal:
 @handles(cst.BooleanOperation)
 def _boolean(cx: Context, node: cst.BooleanOperation) -> AbsVal:
     """`and`/`or` short-circuit and give one of their operands."""
+    return _both_or_either(cx, node, evaluate, lambda left, is_and: _as_bool_if_bool(use(cx, left), is_and))
+
+
+def _both_or_either(
+    cx: Context,
+    node: cst.BooleanOperation,
+    side: Callable[[Context, cst.BaseExpression], AbsVal],
+    kept: Callable[[AbsVal, bool], AbsVal],
+) -> AbsVal:
+    """`side` evaluates an operand; `kept` is what comes out where the left one decides."""
     is_and = isinstance(node.operator, cst.And)
-    left = evaluate(cx, node.left)
+    left = side(cx, node.left)
     cond = operators.truth(cx, left)
     if isinstance(cond, Static):
-        return evaluate(cx, node.right) if bool(cond.value) == is_and else left
+        return side(cx, node.right) if bool(cond.value) == is_and else left
     true, false = refinements(cx, cond)
 
     def keep() -> AbsVal:
         narrow(cx.state, cx, false if is_and else true)
-        return _as_bool_if_bool(use(cx, left), is_and)
+        return kept(left, is_and)
 
     def go_on() -> AbsVal:
         narrow(cx.state, cx, true if is_and else false)
-        return evaluate(cx, node.right)
+        return side(cx, node.right)
 
     right_knows: list[tuple[list[Fact], list[Fact]]] = []
     right_hints: list[tuple[bool, ...] | None] = []
@@ -346,7 +357,12 @@ def _kind(v: AbsVal) -> str:
 
 def condition(cx: Context, node: cst.BaseExpression) -> Static | Host:
     """A test, as a static or host bool; what it knows of optionals stays attached."""
-    cond: Static | Host = operators.truth(cx, evaluate(cx, node))
+    if isinstance(node, cst.BooleanOperation):
+        # Of the operands only the truth is asked for, once.
+        value = _both_or_either(cx, node, condition, lambda _, is_and: Static(not is_and))
+    else:
+        value = evaluate(cx, node)
+    cond: Static | Host = operators.truth(cx, value)
     return cond
 
 

@@ -229,6 +229,15 @@ class _Merger:
                 if isinstance(v, Ref | Tup):
                     as_runtime(self.cx, v)
 
+    @staticmethod
+    def _is_known_object(path: Exit, v: AbsVal) -> bool:
+        """Whether it is, or has in it, a list, dict or object that does not live at run time."""
+        if isinstance(v, Tup):
+            return any(_Merger._is_known_object(path, e) for e in v.elems)
+        return isinstance(v, Ref) and isinstance(
+            path.state.heap.get(v.id), ListObj | DictObj | PartialDict | InstanceObj
+        )
+
     def _leaf(self, type_: Type, vals: list[AbsVal], name: str) -> Value:
         result = self.cx.value(type_, name)
         self.results.append(result)
@@ -282,6 +291,10 @@ class _Merger:
 
     def _maybe_unbound(self, vals: list[AbsVal], name: str) -> AbsVal:
         bound = [v for v in vals if not isinstance(v, Unbound)]
+        place = (self.cx.path, self.cx.span.file, self.cx.span.line, self.cx.span.column, name)
+        if place not in self.cx.facts.needed and any(map(self._is_known_object, self.incoming, vals)):
+            # Names are mostly not read after the block that assigns them: what is known stays known.
+            return Poison(f"{name!r} is a list, dict or object that not every path assigns", needed=place)
         self._made_references(vals)
         try:
             types = [type_in(self.cx, e, v) for e, v in zip(self.incoming, vals) if not isinstance(v, Unbound)]

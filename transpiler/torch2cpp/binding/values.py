@@ -246,6 +246,8 @@ class Poison:
     loop: Any = None
     #: For a variable that a `try` body assigns: (the try's site, its name).
     kept: Any = None
+    #: For a list, dict or object that some paths assign: the join, which is done in earnest once the variable is read.
+    needed: Any = None
     #: Whether it comes from a statement that was refused: then reading it is no further problem.
     reported: bool = False
 

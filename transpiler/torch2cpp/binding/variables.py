@@ -241,6 +241,9 @@ def use(cx: Context, value: AbsVal) -> AbsVal:
         if value.loop is not None and value.loop not in cx.facts.unrolled:
             cx.facts.unrolled.add(value.loop)
             raise Restart
+        if value.needed is not None and value.needed not in cx.facts.needed:
+            cx.facts.needed.add(value.needed)
+            raise Restart
         from torch2cpp.binding.kept import learn
 
         learn(cx, value)
