@@ -80,8 +80,6 @@ def _measure(model: Model, threads: int, arguments: argparse.Namespace) -> None:
     print(found.get("error") or f"{time.perf_counter() - started:.0f} s", flush=True)
     left_out = [r for r in RIVALS.split(",") if r not in arguments.against.split(",")]
     if "reasons" in found:
-        # Where the files lie here tells nobody anything.
-        found["reasons"] = {r: re.sub(r"(?<![\w.])/\S*/", "", text) for r, text in found["reasons"].items()}
         found["reasons"] |= dict.fromkeys(left_out, "it was left out of this run")
     own = {"name": model.name, "title": model.title, "group": model.group, "threads": threads}
     path.write_text(json.dumps(found | own | {"machine": machine()}) + "\n")
@@ -98,6 +96,10 @@ def _collect(folder: Path) -> dict[str, Any]:
     found = [json.loads(path.read_text()) for path in sorted(folder.glob("*_*.json")) if path.stem != "results"]
     found.sort(key=lambda r: (r["threads"], order.get(r["name"], len(order))))
     machines = [r.pop("machine") for r in found]
+    for each in found:
+        for kind in ("reasons", "startup_reasons"):
+            # Where the files lie here tells nobody anything.
+            each[kind] = {r: re.sub(r"(?<![\w.])/\S*/", "", text) for r, text in each.get(kind, {}).items()}
     latest = max(machines, key=lambda m: m["date"], default=machine())
     return {"machine": latest, "models": found}
 
