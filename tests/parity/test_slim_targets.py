@@ -10,6 +10,7 @@ import pytest
 
 from arm_target import assert_same_on_target
 from model_files import ROOT, load_model_file
+from torch2cpp.backends.compile_regions import RegionsFailed
 from torch2cpp.project import Project, transpile
 from torch2cpp.toolchain.targets.target import Target, architecture_of
 
@@ -52,7 +53,12 @@ def test_examples_on_64_bit_arm(name: str, tmp_path: Path) -> None:
     assert runner.stat().st_size < {"greedy_decoder": 2_000_000}.get(name, 3_000_000)
 
 
-@pytest.mark.parametrize("number", CORPUS)
+#: Its distances are differences of large numbers: eager's own rounding there is more than the tolerance, and without
+#: libtorch no backend rounds as eager does.
+CANCELS = pytest.mark.xfail(raises=RegionsFailed, strict=True, reason="docs/slim.md, Coverage")
+
+
+@pytest.mark.parametrize("number", [pytest.param(n, marks=[CANCELS] if n == "030" else []) for n in CORPUS])
 def test_corpus_on_64_bit_arm(number: str, tmp_path: Path) -> None:
     (path,) = (ROOT / "tests/corpus/models").glob(f"{number}_*.py")
     assert_same_on_target(for_target(path, "aarch64-linux-gnu", tmp_path / number))
