@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 from typing import Any
 
+from torch2cpp.binding import struct_dicts
 from torch2cpp.binding.builtin_table import builtin
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.convert import resolve
@@ -30,7 +31,9 @@ def is_a_counter(cx: Context, v: AbsVal) -> bool:
 
 def _is_mapping(cx: Context, v: AbsVal) -> bool:
     o = resolve(cx, v)
-    is_dict = isinstance(o, DictObj) or (isinstance(o, Rt) and isinstance(o.type, DictType))
+    is_dict = isinstance(o, DictObj) or (
+        isinstance(o, Rt) and (isinstance(o.type, DictType) or struct_dicts.is_dict(cx, o))
+    )
     return is_dict or (isinstance(o, Static) and isinstance(o.value, dict))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from torch2cpp.binding import operators
+from torch2cpp.binding import operators, struct_dicts
 from torch2cpp.binding.container_operators import contains
 from torch2cpp.binding.containers import new_dict, new_set, run_time, site_of, widen_dict_with, widen_element
 from torch2cpp.binding.context import Context, Restart
@@ -172,7 +172,7 @@ def _update(cx: Context, ref: AbsVal, args: Args, kwargs: Kwargs) -> AbsVal:
     arity(cx, "update", args, {}, 0, 1)
     if args:
         o = resolve(cx, args[0])
-        run_time = isinstance(o, Rt) and isinstance(o.type, DictType)
+        run_time = isinstance(o, Rt) and (isinstance(o.type, DictType) or struct_dicts.is_dict(cx, o))
         if run_time or isinstance(o, DictObj | PartialDict) or (isinstance(o, Static) and isinstance(o.value, dict)):
             dict_update(cx, ref, args[0])
         else:

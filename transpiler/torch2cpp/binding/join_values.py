@@ -22,6 +22,7 @@ from torch2cpp.binding.values import (
     InstanceObj,
     Iter,
     ListObj,
+    Native,
     Option,
     PartialDict,
     Poison,
@@ -157,6 +158,19 @@ def is_tree(v: AbsVal) -> bool:
     return isinstance(v, Static) and isinstance(v.value, dict) and any(isinstance(x, dict) for x in v.value.values())
 
 
+def origin(v: AbsVal) -> Any:
+    """What tells a function from others although each iteration of a loop makes it anew; None for other values."""
+    match v:
+        case Func():
+            return ("function", id(v.node))
+        case Bound():
+            of = id(v.self.value) if isinstance(v.self, Static) else None
+            return ("method", origin(v.callee) or id(getattr(v.callee, "value", v.callee)), of)
+        case Native():
+            return ("built-in", v.name)
+    return None
+
+
 def as_tup(v: AbsVal) -> AbsVal:
     """A tuple that is known altogether, as one of known items."""
     if not isinstance(v, Static) or not isinstance(v.value, tuple) or isinstance(v.value, torch.Size):
@@ -185,6 +199,10 @@ def same_value(a: AbsVal, b: AbsVal) -> bool:
         return a.operand is b.operand
     if isinstance(a, Choice) and isinstance(b, Choice):
         return a.tag is b.tag
+    if isinstance(a, Func) and isinstance(b, Func):
+        # One definition that was run twice in the same call: it reads the same variables.
+        one = a.node is b.node and a.scope == b.scope and a.defaults.keys() == b.defaults.keys()
+        return one and all(same_value(a.defaults[k], b.defaults[k]) for k in a.defaults)
     if isinstance(a, Tup) and isinstance(b, Tup):
         return a.cls is b.cls and len(a.elems) == len(b.elems) and all(map(same_value, a.elems, b.elems))
     return bool(a == b) if isinstance(a, Ref | Unbound | Poison) else a is b

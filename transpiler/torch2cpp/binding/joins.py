@@ -41,6 +41,7 @@ from torch2cpp.binding.join_values import (
     mapped_tag,
     may_be_unbound,
     of_any_length,
+    origin,
     part_name,
     same_value,
     type_in,
@@ -383,7 +384,7 @@ class _Merger:
             members.append([(g, o) if g >= 0 else (some, _NOT_THERE) for g, o in mine])
         if len(groups) > (MAX_OPTIONS if any(g.type is not None for g in groups) else MAX_KNOWN):
             return self._poison(name, "holds too many kinds of values", vals)
-        self.options.append(len(groups))
+        self.options.append(len({origin(g.example) or i for i, g in enumerate(groups)}))
         tag = self._tag(vals, members, name)
         options = []
         for g, group in enumerate(groups):

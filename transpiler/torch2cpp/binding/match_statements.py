@@ -7,7 +7,7 @@ from typing import Any
 
 import libcst as cst
 
-from torch2cpp.binding import operators
+from torch2cpp.binding import operators, struct_dicts
 from torch2cpp.binding.aten import elements
 from torch2cpp.binding.container_operators import contains
 from torch2cpp.binding.containers import new_dict, new_list
@@ -17,7 +17,7 @@ from torch2cpp.binding.convert import describe, resolve
 from torch2cpp.binding.expressions import condition, evaluate, identical
 from torch2cpp.binding.items import get_item
 from torch2cpp.binding.optional import Fact, held, is_none, narrow, refinements
-from torch2cpp.binding.values import NONE, AbsVal, DictObj, Host, Rt, Static, Tup
+from torch2cpp.binding.values import NONE, AbsVal, DictObj, Host, PartialDict, Rt, Static, Tup
 from torch2cpp.binding.variables import assign, use
 from torch2cpp.hostir.types import DictType, ListType, OptionalType
 
@@ -313,9 +313,9 @@ def _match_class(cx: Context, pattern: cst.MatchClass, v: AbsVal, fail: Label) -
 def _match_mapping(cx: Context, pattern: cst.MatchMapping, v: AbsVal, fail: Label) -> Captures:
     o = resolve(cx, v)
     if not (
-        isinstance(o, DictObj)
+        isinstance(o, DictObj | PartialDict)
         or (isinstance(o, Static) and isinstance(o.value, Mapping))
-        or (isinstance(o, Rt) and isinstance(o.type, DictType))
+        or (isinstance(o, Rt) and (isinstance(o.type, DictType) or struct_dicts.is_dict(cx, o)))
     ):
         cx.leave(fail, NONE)
     captures: Captures = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from torch2cpp.binding import operators
+from torch2cpp.binding import operators, struct_dicts
 from torch2cpp.binding.container_operators import contains
 from torch2cpp.binding.containers import as_list, new_dict, new_set
 from torch2cpp.binding.context import Context
@@ -33,18 +33,20 @@ def is_set(o: AbsVal) -> bool:
     return isinstance(o, Rt) and isinstance(o.type, SetType)
 
 
-def is_dict(o: AbsVal) -> bool:
+def is_dict(cx: Context, o: AbsVal) -> bool:
     """Whether a resolved value is a dict, known or not."""
     if isinstance(o, Static):
         return isinstance(o.value, dict)
-    return isinstance(o, DictObj) or (isinstance(o, Rt) and isinstance(o.type, DictType))
+    return isinstance(o, DictObj) or (
+        isinstance(o, Rt) and (isinstance(o.type, DictType) or struct_dicts.is_dict(cx, o))
+    )
 
 
 def set_binary(cx: Context, sign: str, a: AbsVal, b: AbsVal) -> AbsVal | None:
     """`a <sign> b` of two sets, or `a | b` of two dicts; None when they are not."""
     a, b = _as_set(cx, a, "left"), _as_set(cx, b, "right")
     x, y = resolve(cx, a), resolve(cx, b)
-    if sign == "|" and is_dict(x) and is_dict(y):
+    if sign == "|" and is_dict(cx, x) and is_dict(cx, y):
         out = new_dict(cx, [], cx.site(None))
         dict_update(cx, out, a)
         dict_update(cx, out, b)
@@ -86,7 +88,7 @@ def _run_time(cx: Context, o: AbsVal) -> AbsVal:
 def set_inplace(cx: Context, sign: str, old: AbsVal, value: AbsVal) -> bool:
     """`old <sign>= value` of a set or dict, which changes `old` itself; whether it was one."""
     o, other = resolve(cx, old), resolve(cx, value)
-    if sign == "|" and is_dict(o) and not isinstance(o, Static) and is_dict(other):
+    if sign == "|" and is_dict(cx, o) and not isinstance(o, Static) and is_dict(cx, other):
         dict_update(cx, old, value)
         return True
     if not is_set(o) or not is_set(other) or sign not in ("|", "&", "-"):
@@ -125,7 +127,9 @@ def set_compare(cx: Context, sign: str, a: AbsVal, b: AbsVal) -> AbsVal | None:
     """Equality of sets and dicts, order of known sets; None when they are not."""
     a, b = _as_set(cx, a, "left"), _as_set(cx, b, "right")
     x, y = resolve(cx, a), resolve(cx, b)
-    sets, dicts = is_set(x) and is_set(y), is_dict(x) and is_dict(y)
+    if any(isinstance(v, Rt) and struct_dicts.is_dict(cx, v) for v in (x, y)):
+        return None  # compared by their keys, which are known
+    sets, dicts = is_set(x) and is_set(y), is_dict(cx, x) and is_dict(cx, y)
     if not sets and not dicts:
         return None
     if isinstance(x, Static) and isinstance(y, Static):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from torch2cpp.binding import field_loads
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.convert import describe, from_operand, resolve, to_operand
-from torch2cpp.binding.values import NONE, AbsVal, DictObj, Iter, Native, Rt, Static
-from torch2cpp.hostir.types import StructType, Type
+from torch2cpp.binding.values import NONE, AbsVal, DictObj, Host, Iter, Native, Rt, Static
+from torch2cpp.hostir.types import STR, StructType, Type
 
 
 def is_dict(cx: Context, o: Rt) -> bool:
@@ -32,6 +32,8 @@ def keys(cx: Context, o: Rt) -> list[str]:
 
 def get_item(cx: Context, o: Rt, key: AbsVal) -> AbsVal:
     """`d[key]`"""
+    if isinstance(key, Host) and key.type == STR:
+        return _by_run_time_key(cx, o, key)
     if not isinstance(key, Static):
         cx.refuse("T2C161", f"a dict with known keys is indexed with {describe(cx, key)}", "use a constant key")
     fields = _fields(cx, o)
@@ -46,6 +48,25 @@ def get_item(cx: Context, o: Rt, key: AbsVal) -> AbsVal:
     out = from_operand(cx, value, t, cx.facts.examples.get((cx.struct_key(o.type.name), key.value)))
     field_loads.note_read(cx, o, key.value, out)
     return out
+
+
+def _by_run_time_key(cx: Context, o: Rt, key: Host) -> AbsVal:
+    """One of the values, by a key that is known at run time only: one branch per key."""
+    from torch2cpp.binding import operators
+    from torch2cpp.binding.control import branch
+    from torch2cpp.binding.items import missing_key
+
+    names = keys(cx, o)
+
+    def step(i: int) -> AbsVal:
+        if i == len(names):
+            missing_key(cx, key)
+        here = operators.compare(cx, "==", key, Static(names[i]))
+        return branch(
+            cx, here.operand, lambda: get_item(cx, o, Static(names[i])), lambda: step(i + 1), "value", cx.span
+        )
+
+    return step(0)
 
 
 def set_item(cx: Context, o: Rt, key: AbsVal, value: AbsVal) -> None:
