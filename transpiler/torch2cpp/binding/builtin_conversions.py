@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from torch2cpp.binding import operators
+from torch2cpp.binding import operators, struct_dicts
 from torch2cpp.binding.builtin_table import TABLE, Handler, all_static, builtin, static_first, tensor_or_item
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.convert import describe, is_scalar, resolve
@@ -162,7 +162,7 @@ def _dict(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
         o = resolve(cx, args[0])
         mapping = (
             isinstance(o, DictObj | PartialDict)
-            or (isinstance(o, Rt) and isinstance(o.type, DictType))
+            or (isinstance(o, Rt) and (isinstance(o.type, DictType) or struct_dicts.is_dict(cx, o)))
             or (isinstance(o, Static) and isinstance(o.value, dict))
         )
         if mapping:
