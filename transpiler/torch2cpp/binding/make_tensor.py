@@ -9,6 +9,7 @@ import torch
 from torch2cpp.binding.aten import call_aten, elements
 from torch2cpp.binding.context import Context, tensor_type
 from torch2cpp.binding.convert import is_scalar, resolve, to_operand, type_of
+from torch2cpp.binding.kept_objects import holds_state
 from torch2cpp.binding.meta import fresh_sym
 from torch2cpp.binding.optional import held_or_raise
 from torch2cpp.binding.values import AbsVal, Dim, Host, ListObj, Meta, Rt, Static, Tensor, Tup
@@ -32,7 +33,7 @@ _DTYPES = {BOOL: torch.bool, INT: torch.int64, FLOAT: torch.float32, COMPLEX: to
 
 def tensor_from_data(cx: Context, data: AbsVal, dtype: torch.dtype | None) -> AbsVal | None:
     """A tensor from scalars or nested sequences; None if the data is of another kind."""
-    if isinstance(data, Static) and _plain(data.value):
+    if isinstance(data, Static) and _plain(data.value) and not holds_state(cx, data.value):
         made = torch.tensor(data.value, dtype=dtype)
         if made.dim() == 0:
             out = call_aten(cx, "full", [Tup(()), Static(made.item())], {"dtype": Static(made.dtype)}, label="tensor")

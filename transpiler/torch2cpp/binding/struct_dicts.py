@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 from torch2cpp.binding import field_loads
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.convert import describe, from_operand, resolve, to_operand
 from torch2cpp.binding.values import NONE, AbsVal, DictObj, Host, Iter, Native, Rt, Static
-from torch2cpp.hostir.types import STR, StructType, Type
+from torch2cpp.hostir.types import NEVER, STR, StructType, Type, UnionType, join
 
 
 def is_dict(cx: Context, o: Rt) -> bool:
@@ -35,6 +37,7 @@ def get_item(cx: Context, o: Rt, key: AbsVal) -> AbsVal:
     if isinstance(key, Host) and key.type == STR:
         return _by_run_time_key(cx, o, key)
     if not isinstance(key, Static):
+        _as_table(cx, o)
         cx.refuse("T2C161", f"a dict with known keys is indexed with {describe(cx, key)}", "use a constant key")
     fields = _fields(cx, o)
     if key.value not in fields:
@@ -74,9 +77,11 @@ def set_item(cx: Context, o: Rt, key: AbsVal, value: AbsVal) -> None:
     from torch2cpp.binding.objects import widen_field
 
     if not isinstance(key, Static) or not isinstance(key.value, str):
+        _as_table(cx, o, value)
         cx.refuse("T2C161", f"a dict with known keys gets the key {describe(cx, key)}", "use a constant key")
     assert isinstance(o.type, StructType)
     if key.value not in _fields(cx, o):
+        _as_table(cx, o, value)
         cx.refuse(
             "T2C161",
             f"the key {key.value!r} is added to a dict that is kept in a container",
@@ -89,19 +94,97 @@ def set_item(cx: Context, o: Rt, key: AbsVal, value: AbsVal) -> None:
 
 
 def method(cx: Context, o: Rt, name: str) -> Native | None:
-    """The reading methods of dict."""
+    """The methods of dict; None for a name that is none."""
 
     def get(c: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
+        if not isinstance(args[0], Static):
+            _as_table(c, o)
         if isinstance(args[0], Static) and args[0].value not in keys(c, o):
             return args[1] if len(args) > 1 else NONE
         return get_item(c, o, args[0])
+
+    def setdefault(c: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
+        default = args[1] if len(args) > 1 else NONE
+        if not isinstance(args[0], Static) or args[0].value not in keys(c, o):
+            set_item(c, o, args[0], default)  # a further key
+        return get_item(c, o, args[0])
+
+    def pop(c: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
+        if isinstance(args[0], Static) and args[0].value not in keys(c, o):
+            if len(args) > 1:
+                return args[1]
+            c.raise_(KeyError, repr(args[0].value))
+        _as_table(c, o)
+        return _refuse(c, f"a key is taken out of {_WHAT}")
 
     match name:
         case "get":
             return Native(name, get)
         case "keys" | "values" | "items":
             return Native(name, lambda c, a, k: Iter("dict_view", (o,), name))
+        case "update":
+            return Native(name, lambda c, a, k: _update(c, o, a, k))
+        case "copy":
+            return Native(name, lambda c, a, k: _copy(c, o))
+        case "setdefault":
+            return Native(name, setdefault)
+        case "pop":
+            return Native(name, pop)
+        case "popitem" | "clear":
+
+            def emptied(c: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
+                _as_table(c, o)
+                return _refuse(c, f"{name}() of {_WHAT}")
+
+            return Native(name, emptied)
     return None
+
+
+_WHAT = "a dict that is kept in a container, with values of several types"
+
+
+def _refuse(cx: Context, what: str) -> NoReturn:
+    cx.refuse("T2C161", what, "give the dict all its keys where it is made")
+
+
+def _as_table(cx: Context, o: Rt, value: AbsVal | None = None) -> None:
+    """Its keys are data: where its values are of one type, it is a run-time dict from the next round on."""
+    from torch2cpp.binding.containers import element_type
+    from torch2cpp.binding.unlike import dicts_of_data
+
+    values: Type | None = NEVER if value is None else element_type(cx, value)
+    for t in _fields(cx, o).values():
+        values = None if values is None else join(values, t)
+    assert isinstance(o.type, StructType)
+    if values is not None and not isinstance(values, UnionType) and o.type.name not in str(values):
+        dicts_of_data(cx, cx.struct_key(o.type.name), values)
+
+
+def _update(cx: Context, o: Rt, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
+    from torch2cpp.binding.items import get_item as item_of
+
+    for other in args:
+        source = resolve(cx, other)
+        if isinstance(source, Rt) and is_dict(cx, source):
+            names = keys(cx, source)
+        elif isinstance(source, DictObj):
+            names = list(source.items)
+        elif isinstance(source, Static) and isinstance(source.value, dict):
+            names = list(source.value)
+        else:
+            _as_table(cx, o)
+            _refuse(cx, f"update() of {_WHAT}, with {describe(cx, other)}")
+        for key in names:
+            set_item(cx, o, Static(key), item_of(cx, other, Static(key)))
+    for key, value in kwargs.items():
+        set_item(cx, o, Static(key), value)
+    return NONE
+
+
+def _copy(cx: Context, o: Rt) -> AbsVal:
+    from torch2cpp.binding.containers import new_dict
+
+    return new_dict(cx, [(Static(k), get_item(cx, o, Static(k))) for k in keys(cx, o)], (cx.site(None), "copy"))
 
 
 def equal(cx: Context, a: Rt, b: AbsVal) -> AbsVal | None:

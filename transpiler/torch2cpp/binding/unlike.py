@@ -12,6 +12,7 @@ from typing import Any
 
 from torch2cpp.binding.context import Context, Restart, struct_name
 from torch2cpp.hostir.types import (
+    STR,
     DictType,
     ListType,
     OptionalType,
@@ -99,11 +100,26 @@ def _merge(cx: Context, a: Any, b: Any) -> bool:
     into, gone = cx.facts.structs[a], cx.facts.structs[b]
     if list(into) != list(gone):
         return False
-    renamed = {StructType(struct_name(b)): StructType(struct_name(a))}
+    renamed: dict[StructType, Type] = {StructType(struct_name(b)): StructType(struct_name(a))}
     for name, t in gone.items():
         into[name] = join_or_union(into[name], _replaced(t, renamed))
     cx.facts.same_dicts[b] = a
     del cx.facts.structs[b]
+    _replace_everywhere(cx, renamed)
+    return True
+
+
+def dicts_of_data(cx: Context, key: Any, values: Type) -> None:
+    """Dicts that were structs, since their keys were known, become run-time dicts. Raises Restart."""
+    table = DictType(STR, values)
+    del cx.facts.structs[key]
+    cx.facts.containers[key] = table
+    _replace_everywhere(cx, {StructType(struct_name(key)): table})
+    raise Restart
+
+
+def _replace_everywhere(cx: Context, renamed: dict[StructType, Type]) -> None:
+    """Types with other ones in place of structs, in all that was learned."""
     tables: list[dict[Any, Type]] = [cx.facts.containers, cx.facts.kept]
     tables += [cx.facts.state, cx.facts.function_results]
     for table in tables:
@@ -114,10 +130,9 @@ def _merge(cx: Context, a: Any, b: Any) -> bool:
             fields[name] = _replaced(t, renamed)
     for name, types in cx.facts.function_params.items():
         cx.facts.function_params[name] = [_replaced(t, renamed) for t in types]
-    return True
 
 
-def _replaced(t: Type, new: dict[StructType, StructType]) -> Type:
+def _replaced(t: Type, new: dict[StructType, Type]) -> Type:
     """A type with other structs in it."""
     match t:
         case StructType():
