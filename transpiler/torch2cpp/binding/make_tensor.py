@@ -60,11 +60,22 @@ def tensor_from_data(cx: Context, data: AbsVal, dtype: torch.dtype | None) -> Ab
     dims, kind = found
     if isinstance(kind, torch.dtype):
         return _stacked(cx, data, dtype or kind)
+    if dtype is None and isinstance(kind, ScalarType) and kind in (INT, BOOL) and isinstance(obj, Rt):
+        _must_have_items(cx, obj, kind)
     target = dtype or _DTYPES.get(kind, torch.float32)
     want: Type = kind
     for _ in dims:
         want = ListType(want)
     return _emit(cx, _nested(cx, data, want), target, dims)
+
+
+def _must_have_items(cx: Context, obj: Rt, kind: ScalarType) -> None:
+    """Raises where a run-time list is empty: the tensor would be of another dtype than otherwise."""
+    from torch2cpp.binding.list_methods import raise_if
+
+    name = str(_DTYPES[kind])
+    text = f"torch.tensor() of an empty list is torch.float32 in Python and {name} here: give it dtype={name}"
+    raise_if(cx, cx.host("eq", cx.host("list.len", obj.operand), 0), RuntimeError, lambda: text)
 
 
 def _of_scalars(cx: Context, data: AbsVal, obj: Rt, elem: TensorType, dtype: torch.dtype | None) -> AbsVal | None:
