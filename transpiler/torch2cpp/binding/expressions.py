@@ -357,9 +357,14 @@ def _kind(v: AbsVal) -> str:
 
 def condition(cx: Context, node: cst.BaseExpression) -> Static | Host:
     """A test, as a static or host bool; what it knows of optionals stays attached."""
+    value: AbsVal
     if isinstance(node, cst.BooleanOperation):
-        # Of the operands only the truth is asked for, once.
-        value = _both_or_either(cx, node, condition, lambda _, is_and: Static(not is_and))
+        saved = cx.enter(node)
+        try:
+            # Of the operands only the truth is asked for, once.
+            value = _both_or_either(cx, node, condition, lambda _, is_and: Static(not is_and))
+        finally:
+            cx.span, cx.inner = saved
     else:
         value = evaluate(cx, node)
     cond: Static | Host = operators.truth(cx, value)
