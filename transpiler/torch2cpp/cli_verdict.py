@@ -16,10 +16,17 @@ def rejections(report: RegionReport) -> str:
     >>> report = RegionReport("step", (("aot", "fast", 4.0, "off by 4"), ("aot", "safe", 0.0, "chosen")), "aot", 5)
     >>> rejections(report)
     'step: aot (safe) instead of aot (fast), which is refused: off by 4'
+    >>> tried = (("aot", "fast", None, "a sort"), ("in parts", "fast", 0.0, "chosen"),
+    ...          ("aten", "fast", 0.0, "chosen for its part step_part1 (m.py:3)"))
+    >>> rejections(RegionReport("step", tried, "aot", 5))
+    'step: in parts, aten for step_part1 (m.py:3), instead of aot (fast), which is refused: a sort'
     """
+    of_part = "chosen for its part "
+    parts = [f"{b} for {why.removeprefix(of_part)}" for b, _, _, why in report.tried if why.startswith(of_part)]
     settings = next((safety for _, safety, _, why in report.tried if why == "chosen"), "")
-    chosen = f"{report.chosen} ({settings})" if settings else report.chosen
-    rejected = [f"{b} ({s}), which is refused: {why}" for b, s, _, why in report.tried if why != "chosen"]
+    whole = f"{report.chosen} ({settings})" if settings else report.chosen
+    chosen = f"in parts, {', '.join(parts)}," if parts else whole
+    rejected = [f"{b} ({s}), which is refused: {why}" for b, s, _, why in report.tried if not why.startswith("chosen")]
     return f"{report.region}: {chosen} instead of {'; '.join(rejected)}" if rejected else ""
 
 
