@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from torch2cpp.binding import field_loads
 from torch2cpp.binding.context import Context
@@ -160,18 +160,21 @@ def _as_table(cx: Context, o: Rt, value: AbsVal | None = None) -> None:
         dicts_of_data(cx, cx.struct_key(o.type.name), values)
 
 
+def _known_names(cx: Context, o: AbsVal) -> list[Any] | None:
+    """The keys of a dict that has known ones, in order; None for any other value."""
+    from torch2cpp.binding.dict_views import known_keys
+
+    if isinstance(o, DictObj) or (isinstance(o, Static) and isinstance(o.value, dict)):
+        return known_keys(cx, o)
+    return keys(cx, o) if isinstance(o, Rt) and is_dict(cx, o) else None
+
+
 def _update(cx: Context, o: Rt, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
     from torch2cpp.binding.items import get_item as item_of
 
     for other in args:
-        source = resolve(cx, other)
-        if isinstance(source, Rt) and is_dict(cx, source):
-            names = keys(cx, source)
-        elif isinstance(source, DictObj):
-            names = list(source.items)
-        elif isinstance(source, Static) and isinstance(source.value, dict):
-            names = list(source.value)
-        else:
+        names = _known_names(cx, resolve(cx, other))
+        if names is None:
             _as_table(cx, o)
             _refuse(cx, f"update() of {_WHAT}, with {describe(cx, other)}")
         for key in names:
@@ -193,14 +196,8 @@ def equal(cx: Context, a: Rt, b: AbsVal) -> AbsVal | None:
     from torch2cpp.binding.control import branch
     from torch2cpp.binding.items import get_item as item_of
 
-    other = resolve(cx, b)
-    if isinstance(other, Rt) and is_dict(cx, other):
-        names = keys(cx, other)
-    elif isinstance(other, DictObj):
-        names = list(other.items)
-    elif isinstance(other, Static) and isinstance(other.value, dict):
-        names = list(other.value)
-    else:
+    names = _known_names(cx, resolve(cx, b))
+    if names is None:
         return None
     if set(names) != set(keys(cx, a)):
         return Static(False)
