@@ -52,6 +52,8 @@ class Graph:
     requirements: Requirements
     #: Sizes of each result, None where only running tells.
     results: Sequence[tuple[str, ...] | None]
+    #: Inputs for whose NaN and infinities the engine may compute something else than eager; None: all of them.
+    inexact: Sequence[bool] | None = None
 
 
 @final
@@ -98,7 +100,7 @@ def write_engine_regions(
             engine=engine.runner,
             guards=guards(view, graph.requirements),
             outputs=outputs,
-            floats=_floats(region),
+            floats=_floats(region, graph),
             # PyTorch's own spelling of Python's `//`.
             divides=any("c10::" in text for text in (*sizes, *graph.requirements.conditions)),
             returned=results[0] if len(results) == 1 else f"{{{', '.join(results)}}}",
@@ -108,10 +110,12 @@ def write_engine_regions(
     return sources, (Unit(path, ("-fvisibility=hidden",)),)
 
 
-def _floats(distinct: DistinctRegion) -> list[int]:
-    """Which inputs are of a floating dtype."""
+def _floats(distinct: DistinctRegion, graph: Graph) -> list[int]:
+    """Which inputs have to be looked through for NaN and infinities."""
     types = [p.type for p in distinct.region.params]
-    return [i for i, t in enumerate(types) if isinstance(t, TensorType) and t.dtype.is_floating_point]
+    inexact = graph.inexact or [True] * len(types)
+    floats = [isinstance(t, TensorType) and t.dtype.is_floating_point for t in types]
+    return [i for i, both in enumerate(zip(floats, inexact, strict=True)) if all(both)]
 
 
 def literal(data: bytes) -> str:

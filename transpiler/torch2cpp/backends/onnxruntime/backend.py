@@ -16,6 +16,7 @@ from torch2cpp.backends.exported.suitable import eager_twin
 from torch2cpp.backends.exported.write_engine import Engine, Graph, write_engine_regions
 from torch2cpp.backends.onnxruntime.export_onnx import export_onnx
 from torch2cpp.backends.onnxruntime.package import CMAKE_MODULE, cmake_module, package
+from torch2cpp.backends.onnxruntime.special_values import inputs_to_check
 from torch2cpp.backends.protocol import Artifact, Context, Refusal, Safety, Target, Unit
 from torch2cpp.emit.environment import render
 from torch2cpp.regions.share import DistinctRegion
@@ -93,4 +94,5 @@ def _graph(distinct: DistinctRegion, ctx: Context) -> Graph:
         ("{kGraph, sizeof(kGraph) - 1}", *(name if texts else "{}" for name, texts in names.items())),
         found["requirements"],
         found["results"],
+        inputs_to_check(found["data"], found["names"][0]),
     )
