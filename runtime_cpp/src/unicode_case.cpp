@@ -56,12 +56,12 @@ void append_lower(std::u32string& out, std::u32string_view text, std::size_t pla
   if (text[place] == kCapitalSigma) {
     out += is_final(text, place) ? kFinalSigma : kSmallSigma;
   } else {
-    append(out, text[place], kLower, kLowerSeveral);
+    append(out, text[place], kToLower, kToLowerSeveral);
   }
 }
 
-void append_upper(std::u32string& out, char32_t point) { append(out, point, kUpper, kUpperSeveral); }
-void append_title(std::u32string& out, char32_t point) { append(out, point, kTitle, kTitleSeveral); }
+void append_upper(std::u32string& out, char32_t point) { append(out, point, kToUpper, kToUpperSeveral); }
+void append_title(std::u32string& out, char32_t point) { append(out, point, kToTitle, kToTitleSeveral); }
 
 // The text with `change(out, points, place)` for each of its code points.
 template <typename Change>

@@ -93,7 +93,7 @@ def main() -> None:
     OUTPUT.write_text(text, encoding="utf-8")
     text = NOTE + table("kCased", is_cased) + table("kCaseIgnorable", is_case_ignorable)
     # A capital sigma is a matter of its place.
-    text += mapping("Lower", str.lower) + mapping("Upper", str.upper) + mapping("Title", str.title)
+    text += mapping("ToLower", str.lower) + mapping("ToUpper", str.upper) + mapping("ToTitle", str.title)
     CASE_OUTPUT.write_text(text, encoding="utf-8")
 
 

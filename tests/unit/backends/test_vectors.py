@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 import torch
+from torch._inductor import cpu_vec_isa
 
+from torch2cpp.backends.aotinductor import vectors
 from torch2cpp.backends.aotinductor.generate import generate, inductor_options
-from torch2cpp.backends.aotinductor.vectors import check_vectors
+from torch2cpp.backends.aotinductor.vectors import check_vectors, vectors_of
 from torch2cpp.backends.exported.export import NotExportable
 from torch2cpp.backends.protocol import Target
 
@@ -38,3 +42,30 @@ def test_code_for_other_vectors_is_not_believed() -> None:
 def test_nothing_is_packed_for_the_processor_at_hand() -> None:
     assert inductor_options("fast", 1, ARM)["cpp.weight_prepack"] is False
     assert inductor_options("fast", 1, ARM) != inductor_options("fast", 1, Target())
+
+
+def test_a_new_compiler_is_not_asked_and_says_the_same() -> None:
+    def told() -> tuple[list[str], list[str]]:
+        forget = [vars(kind).get("__bool__") for kind in cpu_vec_isa.VecISA.__subclasses__()]
+        for each in (*forget, cpu_vec_isa.valid_vec_isa_list, vars(cpu_vec_isa.VecISA)["_VecISA__bool__impl"]):
+            if hasattr(each, "cache_clear"):
+                each.cache_clear()
+        kinds = cpu_vec_isa.valid_vec_isa_list()
+        return [str(kind) for kind in kinds], [kind.build_arch_flags() for kind in kinds]
+
+    asked = told()
+    with vectors_of(Target()):
+        assert told() == asked
+
+
+def test_an_old_compiler_is_asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    old = tmp_path / "g++"
+    old.write_text("#!/bin/sh\necho '#define __GNUC__ 11'\n")
+    old.chmod(0o755)
+    monkeypatch.setenv("CXX", str(old))
+    asked: list[str] = []
+    monkeypatch.setattr(vectors, "_asking", lambda isa, code: asked.append(str(isa)) or True)
+    assert cpu_vec_isa.VecAVX2().build_arch_flags()
+    with vectors_of(Target()):
+        assert cpu_vec_isa.VecAVX2().check_build("")
+    assert asked == ["avx2"]

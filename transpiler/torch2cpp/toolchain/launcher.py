@@ -69,7 +69,8 @@ def _key(command: list[str], source: str, root: str) -> str:
         skip = word in _OUTPUTS
     digest = hashlib.sha256("\0".join([_compiler(command[0]), *words]).encode())
     with open(source, "rb") as file:
-        digest.update(file.read())
+        # CMake's unity sources name what they include by its whole path.
+        digest.update(file.read().replace(root.encode(), b"$ROOT"))
     # A quoted include is looked up beside the source first.
     digest.update(os.path.dirname(source).replace(root, "$ROOT").encode())
     return digest.hexdigest()
