@@ -52,7 +52,9 @@ class UnknownRuntime(ValueError):
     """There is no runtime of that name."""
 
 
-LIBTORCH = Runtime("libtorch", REFERENCE, create)
+#: What a program does not use is left out of it.
+_SECTIONS, _UNUSED = ("-ffunction-sections", "-fdata-sections"), "-Wl,--gc-sections"
+LIBTORCH = Runtime("libtorch", REFERENCE, create, flags=_SECTIONS, link_options=(_UNUSED,))
 
 
 def choose_runtime(name: str) -> Runtime:
@@ -73,9 +75,8 @@ def _slim() -> Runtime:
         _create_slim,
         includes=INCLUDES,
         system_includes=(HEADERS,),
-        # What a program does not use is left out of it.
-        flags=("-ffunction-sections", "-fdata-sections"),
-        link_options=("-Wl,--gc-sections", "-pthread", "-fopenmp"),
+        flags=_SECTIONS,
+        link_options=(_UNUSED, "-pthread", "-fopenmp"),
         units=slim_units,
         support=("dtypes.cpp", "slice.cpp", "tensor.cpp", "tensor_ops.cpp", "tensor_views.cpp"),
         files=slim_files,
