@@ -82,6 +82,14 @@ inline AtenTensorHandle input(const torch::stable::Tensor& tensor, const int64_t
   return out;
 }
 
+// [N, C, H, W] with the channels last, as convolutions of images read their weights; the same sizes.
+inline torch::stable::Tensor channels_last(const torch::stable::Tensor& tensor) {
+  int64_t* sizes = nullptr;
+  check(aoti_torch_get_sizes(tensor.get(), &sizes));
+  const int64_t channels = sizes[1], height = sizes[2], width = sizes[3];
+  return torch::stable::Tensor(input(tensor, sizes, {channels * height * width, 1, width * channels, channels}));
+}
+
 // A contiguous tensor of the same sizes and dtype, without values.
 inline torch::stable::Tensor empty_like(const torch::stable::Tensor& tensor) {
   int32_t dtype = 0;

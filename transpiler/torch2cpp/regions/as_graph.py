@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import torch
@@ -40,12 +40,13 @@ def as_graph(
     weights: Mapping[str, torch.Tensor],
     lifted: bool = False,
     functions: Mapping[Any, Callable[..., Any]] | None = None,
+    contiguous: Collection[int] = (),
 ) -> fx.GraphModule:
     """The region as a graph module: parameters become placeholders, weights become buffers `w0`, `w1`, ...
 
-    With `lifted` the weights are placeholders too, after the parameters. `functions` stand for operators. It
-    returns a tuple with one item per result. Raises KeyError for a host operation that a graph cannot hold; the
-    message is its name.
+    With `lifted` the weights are placeholders too, after the parameters. `functions` stand for operators. It returns a
+    tuple with one item per result; those of `contiguous` are made so. Raises KeyError for a host operation that a graph
+    cannot hold; the message is its name.
     """
     slots = slot_names(region)
     root = torch.nn.Module()
@@ -70,7 +71,12 @@ def as_graph(
         called = (functions or {}).get(op.overload, op.overload)
         node = graph.call_function(called, map_leaves(op.args, leaf), map_leaves(op.kwargs, leaf))
         _define(graph, env, op, node)
-    graph.output(tuple(leaf(r) for r in region.results))
+    results = [leaf(r) for r in region.results]
+    for i in contiguous:
+        results[i] = graph.call_function(
+            torch.ops.aten.clone.default, (results[i],), {"memory_format": torch.contiguous_format}
+        )
+    graph.output(tuple(results))
     return fx.GraphModule(root, graph, class_name="".join(c for c in region.name if c.isalnum()) or "Region")
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import final
@@ -13,8 +14,16 @@ import torch
 from torch2cpp.backends.aotinductor.cache import Made, cached
 from torch2cpp.backends.aotinductor.generate import generate
 from torch2cpp.backends.aotinductor.rewrite import RegionCode, raises_in_parallel, rewrite
+from torch2cpp.backends.aotinductor.weight_layouts import RESHAPES, image_weights, results_to_turn
 from torch2cpp.backends.aten import AtenBackend
-from torch2cpp.backends.exported.export import NotExportable, export, pick_example, short_reason
+from torch2cpp.backends.exported.export import (
+    NotExportable,
+    Sample,
+    export,
+    held_weights,
+    pick_example,
+    short_reason,
+)
 from torch2cpp.backends.exported.guards import guards
 from torch2cpp.backends.exported.shapes import Requirements, requirements
 from torch2cpp.backends.exported.suitable import calls_of, eager_twin, unsuitable
@@ -22,6 +31,7 @@ from torch2cpp.backends.interface import Interface, header_text, interface
 from torch2cpp.backends.protocol import Artifact, Context, Refusal, Safety, Target, Unit
 from torch2cpp.backends.units import in_units
 from torch2cpp.emit.environment import render
+from torch2cpp.hostir.program import Region
 from torch2cpp.regions.share import DistinctRegion
 
 #: Lines of generated code after which a new translation unit begins.
@@ -35,6 +45,8 @@ class _Compiled:
     requirements: Requirements
     flags: tuple[str, ...]
     definitions: tuple[str, ...]
+    #: Slots of weights that are turned to channels that lie last.
+    channels_last: tuple[int, ...]
 
 
 @final
@@ -117,8 +129,8 @@ def _compile(distinct: DistinctRegion, ctx: Context) -> _Compiled:
 
     def run(threads: int) -> Made:
         def make() -> Made:
-            program = export(region, ctx.weights, example)
-            made = generate(program, safety, threads, ctx.target)
+            program, turned = _exported(region, held_weights(region, ctx.weights), example, ctx.target)
+            made = generate(program, safety, threads, ctx.target, turned)
             return made, requirements(program)
 
         return cached(ctx.cache, distinct.key, example, safety, threads, ctx.target, make)
@@ -129,7 +141,23 @@ def _compile(distinct: DistinctRegion, ctx: Context) -> _Compiled:
         # An exception inside a parallel section would end the program.
         threads = 1
         made, needs = run(threads)
-    return _Compiled(rewrite(made.wrapper, threads), needs, made.flags, made.definitions)
+    return _Compiled(rewrite(made.wrapper, threads), needs, made.flags, made.definitions, made.channels_last)
+
+
+def _exported(
+    region: Region, held: Mapping[str, torch.Tensor], example: Sample, target: Target
+) -> tuple[torch.export.ExportedProgram, tuple[int, ...]]:
+    """The program, and the slots of weights that it takes with the channels last. Raises NotExportable."""
+    slots = image_weights(region) if target.libtorch else ()
+    if slots:
+        names = {region.weights()[slot].name for slot in slots}
+        turned = {n: w.contiguous(memory_format=torch.channels_last) if n in names else w for n, w in held.items()}
+        # Operators that ask for strides may not take images that lie so.
+        with contextlib.suppress(NotExportable, RuntimeError, ValueError):
+            results = results_to_turn(region, held, turned, example)
+            if results is not None:
+                return export(region, turned, example, functions=RESHAPES, contiguous=results), slots
+    return export(region, held, example), ()
 
 
 def _class_text(region: DistinctRegion, view: Interface, made: _Compiled, fallback: Interface | None) -> str:
@@ -140,6 +168,7 @@ def _class_text(region: DistinctRegion, view: Interface, made: _Compiled, fallba
         region=view,
         fallback=fallback,
         constants=made.code.constants,
+        channels_last=made.channels_last,
         guards=guards(view, made.requirements),
         returned=results[0] if len(results) == 1 else f"{{{', '.join(results)}}}",
         file=json.dumps(Path(span.file).name),

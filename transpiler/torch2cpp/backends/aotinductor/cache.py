@@ -66,7 +66,9 @@ def _read(entry: dict[str, Any]) -> Made:
     if "refusal" in entry:
         raise NotExportable(entry["refusal"], frozenset(entry["operators"]))
     made = entry["generated"]
-    generated = Generated(made["wrapper"], tuple(made["flags"]), tuple(made["definitions"]))
+    generated = Generated(
+        made["wrapper"], tuple(made["flags"]), tuple(made["definitions"]), tuple(made["channels_last"])
+    )
     inputs = tuple(
         InputLayout(getattr(torch, i["dtype"]), tuple(i["sizes"]), tuple(i["strides"])) for i in entry["inputs"]
     )

@@ -30,6 +30,8 @@ class Generated:
     wrapper: str
     flags: tuple[str, ...]
     definitions: tuple[str, ...]
+    #: Slots of weights that it takes with the channels last.
+    channels_last: tuple[int, ...] = ()
 
 
 def inductor_options(safety: Safety, threads: int, target: Target) -> dict[str, Any]:
@@ -59,8 +61,17 @@ def inductor_options(safety: Safety, threads: int, target: Target) -> dict[str, 
     return options
 
 
-def generate(program: torch.export.ExportedProgram, safety: Safety, threads: int, target: Target) -> Generated:
-    """Runs Inductor for the target's vectors. Raises NotExportable with its reason."""
+def generate(
+    program: torch.export.ExportedProgram,
+    safety: Safety,
+    threads: int,
+    target: Target,
+    channels_last: tuple[int, ...] = (),
+) -> Generated:
+    """Runs Inductor for the target's vectors. Raises NotExportable with its reason.
+
+    `channels_last` are the slots of the weights that the program was given so.
+    """
     with tempfile.TemporaryDirectory() as folder:
         path = str(Path(folder) / "region.pt2")
         try:
@@ -78,4 +89,4 @@ def generate(program: torch.export.ExportedProgram, safety: Safety, threads: int
     extra = tuple(f for text in options["passthrough_args"] for f in text.split())
     definitions = tuple(d.strip() for d in options["definitions"] if d.strip() not in _DROPPED_DEFINITIONS)
     check_vectors(definitions, target)
-    return Generated(wrapper, flags + extra, definitions)
+    return Generated(wrapper, flags + extra, definitions, channels_last)

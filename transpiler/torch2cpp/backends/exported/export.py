@@ -7,7 +7,7 @@ import io
 import logging
 import re
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, final
 
 import torch
@@ -75,20 +75,29 @@ def pick_example(region: Region, samples: Sequence[Sample]) -> Sample:
     return found
 
 
+def held_weights(region: Region, weights: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """A region's weights as programs have them: contiguous, as the file does, whatever they were in Python."""
+    return {w.name: weights[w.name].detach().contiguous() for w in region.weights()}
+
+
 def export(
-    region: Region, weights: Mapping[str, torch.Tensor], example: Sample, lifted: bool = False
+    region: Region,
+    held: Mapping[str, torch.Tensor],
+    example: Sample,
+    lifted: bool = False,
+    functions: Mapping[Any, Callable[..., Any]] | None = None,
+    contiguous: Collection[int] = (),
 ) -> torch.export.ExportedProgram:
     """Exports with `Dim.DYNAMIC`, which refuses where `Dim.AUTO` would bake a size in. Raises NotExportable.
 
-    With `lifted` the weights are inputs after the parameters, so that nothing is computed from their values,
-    and operators of ATen's own that no other runtime has are taken apart.
+    `held` are the weights as the code will find them, in slot order; `functions` stand for operators; results of
+    `contiguous` are made so. With `lifted` the weights are inputs after the parameters, so that nothing is computed
+    from their values, and operators of ATen's own that no other runtime has are taken apart.
     """
     for op in region.body:
         if isinstance(op, HostOp) and op.name not in GRAPH_OPS:
             raise NotExportable(f"host operation {op.name} inside the region")
-    # Weights come contiguous from the file, whatever they were in Python.
-    held = {w.name: weights[w.name].detach().contiguous() for w in region.weights()}
-    graph = as_graph(region, held, lifted, UNFUSED if lifted else None)
+    graph = as_graph(region, held, lifted, UNFUSED if lifted else functions, contiguous)
     shapes: tuple[dict[int, Any], ...] = tuple(
         {dim: torch.export.Dim.DYNAMIC for dim, size in enumerate(p.type.dims) if size is None}
         for p in region.params

@@ -9,7 +9,7 @@ import onnx
 import onnxscript
 
 from torch2cpp.backends.exported.engine_backend import accepts, make_graphs
-from torch2cpp.backends.exported.export import export, pick_example
+from torch2cpp.backends.exported.export import export, held_weights, pick_example
 from torch2cpp.backends.exported.kept import kept
 from torch2cpp.backends.exported.shapes import requirements, result_sizes
 from torch2cpp.backends.exported.suitable import eager_twin
@@ -70,7 +70,7 @@ def exported_graph(distinct: DistinctRegion, ctx: Context) -> Any:
     example = pick_example(region, ctx.samples.get(distinct.name, ()))
 
     def make() -> dict[str, object]:
-        program = export(region, ctx.weights, example, lifted=True)
+        program = export(region, held_weights(region, ctx.weights), example, lifted=True)
         graph = export_onnx(program, len(region.weights()))
         needs = requirements(program, len(region.params))
         return {

@@ -8,7 +8,7 @@ from typing import final
 import openvino  # type: ignore[import-untyped]
 
 from torch2cpp.backends.exported.engine_backend import accepts, make_graphs
-from torch2cpp.backends.exported.export import export, pick_example
+from torch2cpp.backends.exported.export import export, held_weights, pick_example
 from torch2cpp.backends.exported.kept import kept
 from torch2cpp.backends.exported.shapes import requirements, result_sizes
 from torch2cpp.backends.exported.suitable import eager_twin
@@ -77,7 +77,7 @@ def _graph(distinct: DistinctRegion, ctx: Context) -> Graph:
     sizes += [w.type.dims for w in region.weights()]
 
     def make() -> dict[str, object]:
-        program = export(region, ctx.weights, example, lifted=True)
+        program = export(region, held_weights(region, ctx.weights), example, lifted=True)
         graph, constants = convert(program, sizes)
         return {
             "graph": graph,
