@@ -9,6 +9,7 @@ from typing import Literal, final
 
 from torch2cpp.hostir.program import Program
 from torch2cpp.passes.drop_dead import drop_dead
+from torch2cpp.passes.fill_objects import fill_objects
 from torch2cpp.passes.fold_constants import fold_constants
 from torch2cpp.passes.form_regions import form_regions
 from torch2cpp.passes.forward_cells import forward_cells
@@ -53,6 +54,7 @@ PASSES: tuple[Pass, ...] = (
     Pass("unwrap_results", "optionals and tuples are handed on as what is inside them", "simplify", unwrap_results),
     Pass("merge_branches", "neighbouring branches on one condition become one", "simplify", merge_branches),
     Pass("share_values", "repeated scalar operations are computed once", "simplify", share_values),
+    Pass("fill_objects", "objects are made with the fields that are set right after", "simplify", fill_objects),
     Pass("drop_dead", "what nothing uses and nobody can notice goes", "simplify", drop_dead),
     # Before regions are formed, and after dead and repeated work is gone.
     Pass("hoist_invariants", "heavy tensor work that every iteration repeats leaves the loop", "before",
