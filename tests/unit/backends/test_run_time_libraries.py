@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from region_from_export import region_of
-from torch2cpp.backends.exported.export import NotExportable, export
+from torch2cpp.backends.exported.export import NotExportable, export, held_weights
 from torch2cpp.backends.exported.kept import kept
 from torch2cpp.backends.exported.shapes import requirements, result_sizes
 from torch2cpp.backends.exported.write_engine import literal
@@ -91,7 +91,7 @@ def scaled(op: HostOp | None = None) -> Region:
 
 def test_graphs_hold_no_weights() -> None:
     region, weights = block()
-    program = export(region, weights, (torch.randn(3, 2, 5, 6),), lifted=True)
+    program = export(region, held_weights(region, weights), (torch.randn(3, 2, 5, 6),), lifted=True)
     graph = export_onnx(program, len(region.weights()))
     proto = onnx.load_from_string(graph.data)
     assert [t.name for t in proto.graph.initializer if t.data_location == onnx.TensorProto.EXTERNAL] == list(
@@ -105,7 +105,7 @@ def test_graphs_hold_no_weights() -> None:
 
 def test_graphs_give_eagers_results_with_the_weights_handed_over() -> None:
     region, weights = block()
-    program = export(region, weights, (torch.randn(3, 2, 5, 6),), lifted=True)
+    program = export(region, held_weights(region, weights), (torch.randn(3, 2, 5, 6),), lifted=True)
     graph = export_onnx(program, len(region.weights()))
     options = onnxruntime.SessionOptions()
     values = [onnxruntime.OrtValue.ortvalue_from_numpy(weights[w.name].numpy(force=True)) for w in region.weights()]
@@ -124,7 +124,7 @@ def test_graphs_give_eagers_results_with_the_weights_handed_over() -> None:
 
 def test_sizes_of_results_follow_from_those_of_inputs() -> None:
     region, weights = block()
-    program = export(region, weights, (torch.randn(3, 2, 5, 6),), lifted=True)
+    program = export(region, held_weights(region, weights), (torch.randn(3, 2, 5, 6),), lifted=True)
     needs = requirements(program, 1)
     batch, height = (name for name, _, _ in needs.symbols)
     first, second, third = result_sizes(program, 1)
