@@ -379,6 +379,19 @@ _row("set.add", lambda s, x: s.add(x), "{0}.add({1})", "writes", None)
 _row("set.discard", lambda s, x: s.discard(x), "{0}.discard({1})", "writes", None)
 _row("set.contains", operator.contains, "{0}.contains({1})", "reads", BOOL)
 _row("set.sorted", sorted, "{0}.sorted()", "reads", lambda s: ListType(s.elem))
+#: In the order in which Python walks the set: see SetType.
+_row("set.members", list, "{0}.members()", "reads", lambda s: ListType(s.elem))
+_row("set.copy", set, "{0}.copy()", "reads", lambda s: s)
+_row("set.union", operator.or_, "{0}.set_union({1})", "reads", lambda s, _: s)
+_row("set.intersection", operator.and_, "{0}.intersection({1})", "reads", lambda s, _: s)
+_row("set.difference", operator.sub, "{0}.difference({1})", "reads", lambda s, _: s)
+_row("set.symmetric_difference", operator.xor, "{0}.symmetric_difference({1})", "reads", lambda s, _: s)
+for _name in ("update", "intersection_update", "difference_update", "symmetric_difference_update"):
+    _row(f"set.{_name}", getattr(set, _name), f"{{0}}.{_name}({{1}})", "writes", None)
+#: What `update` does with the keys of a dict, which makes room for all of them first.
+_row("set.update_keys", lambda s, keys: s.update(dict.fromkeys(keys)), "{0}.update_keys({1})", "writes", None)
+_row("set.clear", lambda s: s.clear(), "{0}.clear()", "writes", None)
+_row("set.pop", lambda s: s.pop(), "{0}.pop()", "writes", _elem)
 
 # Tuples, records, structs, optionals, unions. Their result types come from the result value.
 _row("tuple.make", lambda *xs: tuple(xs), "{T}{{{args}}}", "pure", lambda *xs: TupleType(tuple(xs)))
