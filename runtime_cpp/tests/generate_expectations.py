@@ -11,6 +11,7 @@ import itertools
 import math
 import operator
 import random
+import statistics
 import struct
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -353,6 +354,21 @@ def walk_sets(seed: int, steps: int, limit: int, tuples: bool) -> list[Any]:
     return out
 
 
+def sum_rows() -> Iterator[Row]:
+    """Sums that are rounded once, of floats of several sizes."""
+    draw = random.Random(11)
+    cases = [[1e16, 1.0, 1.0], [0.1] * 10, [1e308, 1e308], [1.0, 1e-40, -1.0], [math.inf, 1.0], [math.nan, 2.0]]
+    cases += [[math.inf, -math.inf], [0.1, 0.2], [3.0, 3.0, 3.0]]
+    for digits in (0, 1, 8):
+        cases += [[draw.uniform(-1, 1) * 10 ** draw.uniform(-digits, digits) for _ in range(n)] for n in range(2, 14)]
+    for xs in cases:
+        for name in ("mean", "variance", "pvariance", "stdev", "pstdev"):
+            if max(map(abs, xs)) < 1e300 or math.inf in xs:
+                expected = outcome(lambda *x, f=getattr(statistics, name): f(x), tuple(xs))
+                yield f"statistics.{name}", tuple(xs), expected or ""
+        yield "math.fsum", tuple(xs), outcome(lambda *x: math.fsum(x), tuple(xs)) or ""
+
+
 def set_rows() -> Iterator[Row]:
     """Sets at random: number of steps, range of the members, whether those are pairs."""
     for seed, (steps, limit, tuples) in enumerate(
@@ -367,7 +383,7 @@ def main() -> None:
     DATA.mkdir(exist_ok=True)
     write("scalars.tsv", scalar_rows())
     write("strings.tsv", string_rows())
-    write("lists.tsv", itertools.chain(list_rows(), sort_rows(), set_rows()))
+    write("lists.tsv", itertools.chain(list_rows(), sort_rows(), set_rows(), sum_rows()))
 
 
 if __name__ == "__main__":

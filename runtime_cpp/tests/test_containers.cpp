@@ -1,5 +1,6 @@
-// Lists and the order of sets against CPython (data/lists.tsv); dicts, sets, tuples, optionals and unions by hand.
+// Lists, the order of sets and exact sums against CPython (data/lists.tsv); dicts, sets, tuples, optionals and unions by hand.
 #include <torch2cpp/containers.h>
+#include <torch2cpp/exact_sums.h>
 
 #include "expectations.h"
 
@@ -38,6 +39,18 @@ std::string sort_keys(const Operands& x) {
   Ints order = py::range(py::len(keys));
   order.sort_by(keys, as<bool>(x, 0));
   return py::repr(order);
+}
+
+// Calls a function of a list of floats.
+template <class Function>
+Operation of_floats(Function function) {
+  return [function](const Operands& x) {
+    py::List<double> xs;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      xs.append(as<double>(x, i));
+    }
+    return py::repr(function(xs));
+  };
 }
 
 // The same as walk_sets() of generate_expectations.py.
@@ -97,6 +110,12 @@ std::string walk_sets_of(const Operands& x) {
 
 const std::map<std::string, Operation> kTable{
     {"set.walk", walk_sets_of},
+    {"math.fsum", of_floats([](const auto& xs) { return py::math::fsum(xs); })},
+    {"statistics.mean", of_floats([](const auto& xs) { return py::statistics::mean(xs); })},
+    {"statistics.variance", of_floats([](const auto& xs) { return py::statistics::variance(xs); })},
+    {"statistics.pvariance", of_floats([](const auto& xs) { return py::statistics::pvariance(xs); })},
+    {"statistics.stdev", of_floats([](const auto& xs) { return py::statistics::stdev(xs); })},
+    {"statistics.pstdev", of_floats([](const auto& xs) { return py::statistics::pstdev(xs); })},
     {"list.get", [](const Operands& x) { return py::repr(ints(x, 0).get(number(x, 1))); }},
     {"list.set", changing([](Ints& xs, const Operands& x) { xs.set(number(x, 1), 99); })},
     {"list.insert", changing([](Ints& xs, const Operands& x) { xs.insert(number(x, 1), 99); })},

@@ -114,7 +114,7 @@ def _list(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
         from torch2cpp.binding.containers import fresh_rt
         from torch2cpp.binding.set_methods import is_ordered
 
-        if not is_ordered(o.type.elem):
+        if not is_ordered(cx, o.type.elem):
             return unordered(cx, o)
         t = ListType(o.type.elem)
         return fresh_rt(cx, "set.members", o.operand, type_=t, example=o.example, site=cx.site(None))
@@ -137,7 +137,7 @@ def _tuple(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal
     if isinstance(o, Rt) and isinstance(o.type, SetType):
         from torch2cpp.binding.set_methods import is_ordered, members_of
 
-        if not is_ordered(o.type.elem):
+        if not is_ordered(cx, o.type.elem):
             return unordered(cx, o)
         return _run_time_tuple(cx, members_of(cx, o))
     items = known_items(cx, source)

@@ -237,7 +237,7 @@ def _rt_items(cx: Context, o: Rt) -> Items:
         case SetType():
             from torch2cpp.binding.set_methods import is_ordered, members_of
 
-            if not is_ordered(o.type.elem):
+            if not is_ordered(cx, o.type.elem):
                 message = f"iteration over {describe(cx, o)}, whose order is not defined"
                 cx.refuse("T2C165", message, "iterate over sorted(the set)")
             return _rt_items(cx, members_of(cx, o))

@@ -34,6 +34,7 @@ from torch2cpp.binding.join_values import (
     bound_or_not,
     describe_in,
     dict_of,
+    held_type_in,
     inside_of,
     is_itself,
     is_none,
@@ -316,7 +317,7 @@ class _Merger:
             return self._choice(vals, name)
         self._made_references(vals)
         try:
-            types = [type_in(self.cx, e, v) for e, v in zip(self.incoming, vals)]
+            types = [held_type_in(self.cx, e, v) for e, v in zip(self.incoming, vals)]
         except NoType:
             return self._choice(vals, name)
         if any(map(may_be_unbound, vals)) and any(
@@ -412,7 +413,7 @@ class _Merger:
                 with Inside(self.cx, path):
                     as_runtime(self.cx, option)
             try:
-                t = None if is_itself(option) else type_in(self.cx, path, option)
+                t = None if is_itself(option) else held_type_in(self.cx, path, option)
             except NoType:
                 t = None
             example = option

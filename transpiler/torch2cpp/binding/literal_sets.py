@@ -66,8 +66,12 @@ def run_time_copy(cx: Context, value: Any, site: Any) -> AbsVal:
             return new_set(cx, [Static(m) for m in members], site)
         if _same_layout(one_by_one.copy(), made):
             return copy_of(cx, new_set(cx, [Static(m) for m in members], (site, "first")), site)
-    what = "a set of the model whose order follows from what happened to it is used at run time"
-    cx.refuse("T2C238", what, "make the set inside the deployed code, or use a sorted list")
+    # Its order follows from what happened to it, or is another one the next time that the model's file is read.
+    elem = set_type(cx, made).elem
+    if elem not in cx.facts.any_order:
+        cx.facts.any_order.add(elem)
+        raise Restart
+    return new_set(cx, [Static(m) for m in sorted(made)], site)
 
 
 def _is_ordered(member: Any) -> bool:
@@ -82,13 +86,18 @@ def _same_layout(a: Any, b: Any) -> bool:
 
 def make_run_time_set(cx: Context, value: LiteralSet) -> NoReturn:
     """Starts binding again with this set as a run-time one."""
+    cx.facts.containers[value.site] = set_type(cx, value)
+    raise Restart
+
+
+def set_type(cx: Context, members: Iterable[Any]) -> SetType:
+    """The type of a run-time set with these members. Refuses members of several types."""
     elem: Type | None = NEVER
-    for x in as_made(value):
+    for x in members:
         try:
             elem = join(elem, static_type(x)) if elem is not None else None
         except NoType as error:
             cx.refuse("T2C112", f"{error} is a member of a set that changes", "keep numbers and strings in it")
     if elem is None:
         cx.refuse("T2C110", "a set that changes has members of different types", "use one set per type")
-    cx.facts.containers[value.site] = SetType(elem)
-    raise Restart
+    return SetType(elem)

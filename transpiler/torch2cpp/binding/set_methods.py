@@ -11,6 +11,8 @@ import sys
 from collections.abc import Callable
 
 from torch2cpp.binding import operators
+from torch2cpp.binding.builtin_table import TABLE, all_arguments, static_first
+from torch2cpp.binding.builtin_table import Handler as CallHandler
 from torch2cpp.binding.container_operators import contains
 from torch2cpp.binding.containers import new_set, run_time, site_of, widen_element
 from torch2cpp.binding.context import Context
@@ -19,7 +21,7 @@ from torch2cpp.binding.convert import describe, resolve, to_operand
 from torch2cpp.binding.dict_views import snapshot
 from torch2cpp.binding.list_methods import Handler, arity, message_of, raise_if
 from torch2cpp.binding.literal_sets import LiteralSet, make_run_time_set, run_time_copy
-from torch2cpp.binding.values import NONE, AbsVal, DictObj, Host, Iter, Rt, Static
+from torch2cpp.binding.values import NONE, AbsVal, DictObj, Host, Iter, Rt, StarRest, Static
 from torch2cpp.hostir.types import BOOL, INT, NEVER, DictType, ListType, SetType, TupleType, Type
 
 Args = list[AbsVal]
@@ -29,11 +31,20 @@ Kwargs = dict[str, AbsVal]
 _SAME_ORDER = sys.implementation.name == "cpython" and sys.version_info[:2] == (3, 11)
 
 
-def is_ordered(t: Type) -> bool:
+def is_ordered(cx: Context, t: Type) -> bool:
     """Whether a set of such elements is walked in an order that is known, CPython's."""
+    if t in cx.facts.any_order or not _SAME_ORDER:
+        return False
     if isinstance(t, TupleType):
-        return _SAME_ORDER and t.kind == "tuple" and all(e != NEVER and is_ordered(e) for e in t.elems)
-    return _SAME_ORDER and t in (INT, BOOL, NEVER)
+        return is_tuple_of_ints(t)
+    return t in (INT, BOOL, NEVER)
+
+
+def is_tuple_of_ints(t: Type) -> bool:
+    """Whether it is a tuple of ints, bools and such tuples."""
+    return (
+        isinstance(t, TupleType) and t.kind == "tuple" and all(e in (INT, BOOL) or is_tuple_of_ints(e) for e in t.elems)
+    )
 
 
 def _type(o: AbsVal) -> SetType:
@@ -48,7 +59,7 @@ def is_rt_set(o: AbsVal) -> bool:
 
 def members_of(cx: Context, o: Rt) -> Rt:
     """The members of a run-time set as a list: in Python's order if that is known, else sorted."""
-    name = "set.members" if is_ordered(_type(o).elem) else "set.sorted"
+    name = "set.members" if is_ordered(cx, _type(o).elem) else "set.sorted"
     listed = cx.host(name, o.operand, label="members")
     return Rt(listed, listed.type, example=o.example)
 
@@ -111,7 +122,7 @@ def _pop(cx: Context, ref: AbsVal, args: Args, kwargs: Kwargs) -> AbsVal:
     o = resolve(cx, ref)
     assert isinstance(o, Rt)
     elem = _type(o).elem
-    if not is_ordered(elem):
+    if not is_ordered(cx, elem):
         cx.refuse("T2C238", "set.pop(), which takes an undefined element", "pop from a list")
     raise_if(cx, cx.host("eq", cx.host("set.len", o.operand), 0), KeyError, lambda: "'pop from an empty set'")
     if elem == NEVER:
@@ -229,9 +240,14 @@ def learn_elements(cx: Context, ref: AbsVal, o: Rt, new: AbsVal) -> None:
 
 
 def _update(cx: Context, ref: AbsVal, args: Args, kwargs: Kwargs) -> AbsVal:
+    from torch2cpp.binding.comprehensions import consume
+
     arity(cx, "update", args, kwargs, 0, 1024)
     for i, other in enumerate(args):
-        update(cx, ref, other, i)
+        if isinstance(other, StarRest):
+            consume(cx, other.value, lambda x, i=i: update(cx, ref, x, i), (cx.site(None), "each", i))  # type: ignore[misc]
+        else:
+            update(cx, ref, other, i)
     return NONE
 
 
@@ -256,6 +272,8 @@ def _combining(name: str) -> Handler:
 
     def combine(cx: Context, ref: AbsVal, args: Args, kwargs: Kwargs) -> AbsVal:
         arity(cx, name, args, kwargs, 1 if name == "symmetric_difference" else 0, 1024)
+        if any(isinstance(a, StarRest) for a in args):
+            return _with_all(cx, name, ref, all_arguments(cx, args))
         if name == "union" or not args:
             out = copy_of(cx, ref, cx.site(None))
             _update(cx, out, args, {})
@@ -267,6 +285,41 @@ def _combining(name: str) -> Handler:
         return out
 
     return combine
+
+
+def _with_all(cx: Context, name: str, first: AbsVal, others: AbsVal) -> AbsVal:
+    """`union`, `intersection` or `difference` with the sets of a list."""
+    from torch2cpp.binding.calls import call_python
+    from torch2cpp.binding.in_python import sets
+
+    listed = resolve(cx, others)
+    of_sets = isinstance(listed, Rt) and isinstance(listed.type, ListType) and isinstance(listed.type.elem, SetType)
+    if not of_sets or name == "symmetric_difference":
+        cx.refuse("T2C238", f"{name}(*xs) of {describe(cx, others)}", "give it a list of sets, or write a loop")
+    return call_python(cx, getattr(sets, name), [first, others], {})
+
+
+def _unbound(name: str) -> CallHandler:
+    """`set.union(*sets)` and its like."""
+
+    def run(cx: Context, args: Args, kwargs: Kwargs) -> AbsVal:
+        from torch2cpp.binding.attributes import get_attribute
+        from torch2cpp.binding.calls import call
+        from torch2cpp.binding.items import get_item
+
+        if not any(isinstance(a, StarRest) for a in args[:1]):
+            if not args:
+                cx.raise_(TypeError, f"unbound method set.{name}() needs an argument")
+            return call(cx, get_attribute(cx, args[0], name), args[1:], kwargs)
+        every = all_arguments(cx, args)
+        count = operators.truth(cx, every)
+        if isinstance(count, Host):
+            none = operators.logical_not(cx, count)
+            text = f"unbound method set.{name}() needs an argument"
+            raise_if(cx, none.operand, TypeError, lambda: text)  # type: ignore[union-attr]
+        return _with_all(cx, name, get_item(cx, every, Static(0)), get_item(cx, every, Static(slice(1, None, None))))
+
+    return run
 
 
 def _with_one(cx: Context, name: str, ref: AbsVal, other: AbsVal, part: int, site: object) -> AbsVal:
@@ -380,3 +433,6 @@ for _name in ("union", "intersection", "difference", "symmetric_difference"):
     SET[_name] = _combining(_name)
 for _name in ("intersection_update", "difference_update", "symmetric_difference_update"):
     SET[_name] = _changing(_name)
+for _name in ("union", "intersection", "difference"):
+    for _kind in (set, frozenset):
+        TABLE[getattr(_kind, _name)] = static_first(getattr(_kind, _name))(_unbound(_name))

@@ -42,7 +42,7 @@ def sorted_list(cx: Context, iterable: AbsVal, key: AbsVal = NONE, reverse: AbsV
     site = (cx.site(None), "sorted")
     ref: AbsVal
     if isinstance(o, Rt) and isinstance(o.type, SetType):
-        if not _is_none(key) and not is_ordered(o.type.elem):
+        if not _is_none(key) and not is_ordered(cx, o.type.elem):
             cx.refuse("T2C234", "a set is sorted by a key, equal keys in an undefined order", "sort the set first")
         value = cx.host("set.sorted" if _is_none(key) else "set.members", o.operand, label="sorted")
         ref = run_time(cx, Rt(value, value.type, example=o.example), site)

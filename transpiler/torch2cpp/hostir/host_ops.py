@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 import operator
+import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, final
@@ -193,6 +194,11 @@ for _name in ("gcd", "lcm", "comb", "perm"):
     _row(f"math.{_name}", _checked(getattr(math, _name)), f"math::{_name}", "raises", INT)
 for _name in ("factorial", "isqrt"):
     _row(f"math.{_name}", _checked(getattr(math, _name)), f"math::{_name}", "raises", INT)
+
+# Of lists of numbers.
+_row("math.fsum", math.fsum, "math::fsum", "reads", FLOAT)
+for _name in ("mean", "variance", "pvariance", "stdev", "pstdev"):
+    _row(f"statistics.{_name}", getattr(statistics, _name), f"statistics::{_name}", "reads", FLOAT)
 
 # Strings.
 _row("str.add", operator.add, "({0} + {1})", "pure", STR)
