@@ -19,10 +19,10 @@ from torch import nn
 
 FOLDER = Path(__file__).parent / "meaning"
 HEADER = """\
-import copy, functools, math, os, random, time
+import copy, functools, math, os, random, statistics, time
 from collections import *
 from dataclasses import dataclass, field, replace
-from enum import Enum
+from enum import Enum, IntFlag, auto
 from typing import *
 
 import numpy as np

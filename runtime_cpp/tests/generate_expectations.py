@@ -11,6 +11,7 @@ import itertools
 import math
 import operator
 import random
+import statistics
 import struct
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -307,11 +308,82 @@ def write(name: str, lines: Iterable[Row]) -> None:
     (DATA / name).write_text(text, encoding="utf-8", errors="surrogatepass")
 
 
+def walk_sets(seed: int, steps: int, limit: int, tuples: bool) -> list[Any]:
+    """Three sets changed at random; what `pop` gave, then the members of each, in Python's order."""
+    state = seed
+
+    def draw(below: int) -> int:
+        nonlocal state
+        state = (state * 6364136223846793005 + 1442695040888963407) % 2**64
+        return (state >> 33) % below
+
+    sets: list[set[Any]] = [set(), set(), set()]
+    out: list[Any] = []
+    for _ in range(steps):
+        op, i, j, k, v = draw(32), draw(3), draw(3), draw(3), draw(limit) - limit // 2
+        key = (v, -v) if tuples else v
+        a, b, c = sets[i], sets[j], sets[k]
+        if op < 16:
+            a.add(key)
+        elif op < 20:
+            a.discard(key)
+        elif op == 20:
+            sets[i] = b | c
+        elif op == 21:
+            sets[i] = b & c
+        elif op == 22:
+            sets[i] = b - c
+        elif op == 23:
+            sets[i] = b ^ c
+        elif op == 24:
+            a |= b
+        elif op == 25:
+            a &= b
+        elif op == 26:
+            a -= b
+        elif op == 27:
+            a ^= b
+        elif op == 28:
+            sets[i] = b.copy()
+        elif op == 29 and v % 8 == 0:
+            a.clear()
+        elif a:
+            out.append(a.pop())
+    for s in sets:
+        out += list(s)
+    return out
+
+
+def sum_rows() -> Iterator[Row]:
+    """Sums that are rounded once, of floats of several sizes."""
+    draw = random.Random(11)
+    cases = [[1e16, 1.0, 1.0], [0.1] * 10, [1e308, 1e308], [1.0, 1e-40, -1.0], [math.inf, 1.0], [math.nan, 2.0]]
+    cases += [[math.inf, -math.inf], [0.1, 0.2], [3.0, 3.0, 3.0]]
+    for digits in (0, 1, 8):
+        cases += [[draw.uniform(-1, 1) * 10 ** draw.uniform(-digits, digits) for _ in range(n)] for n in range(2, 14)]
+    for xs in cases:
+        for name in ("mean", "variance", "pvariance", "stdev", "pstdev"):
+            if max(map(abs, xs)) < 1e300 or math.inf in xs:
+                expected = outcome(lambda *x, f=getattr(statistics, name): f(x), tuple(xs))
+                yield f"statistics.{name}", tuple(xs), expected or ""
+        yield "math.fsum", tuple(xs), outcome(lambda *x: math.fsum(x), tuple(xs)) or ""
+
+
+def set_rows() -> Iterator[Row]:
+    """Sets at random: number of steps, range of the members, whether those are pairs."""
+    for seed, (steps, limit, tuples) in enumerate(
+        itertools.product((10, 100, 1000), (16, 100, 2**20, 2**30), (False, True))
+    ):
+        if steps == 1000 and limit > 100:
+            steps = 250
+        yield "set.walk", (seed, steps, limit, tuples), repr(walk_sets(seed, steps, limit, tuples))
+
+
 def main() -> None:
     DATA.mkdir(exist_ok=True)
     write("scalars.tsv", scalar_rows())
     write("strings.tsv", string_rows())
-    write("lists.tsv", itertools.chain(list_rows(), sort_rows()))
+    write("lists.tsv", itertools.chain(list_rows(), sort_rows(), set_rows(), sum_rows()))
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
-// Lists against CPython (data/lists.tsv); dicts, sets, tuples, optionals and unions by hand.
+// Lists, the order of sets and exact sums against CPython (data/lists.tsv); dicts, sets, tuples, optionals and unions by hand.
 #include <torch2cpp/containers.h>
+#include <torch2cpp/exact_sums.h>
 
 #include "expectations.h"
 
@@ -40,7 +41,81 @@ std::string sort_keys(const Operands& x) {
   return py::repr(order);
 }
 
+// Calls a function of a list of floats.
+template <class Function>
+Operation of_floats(Function function) {
+  return [function](const Operands& x) {
+    py::List<double> xs;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      xs.append(as<double>(x, i));
+    }
+    return py::repr(function(xs));
+  };
+}
+
+// The same as walk_sets() of generate_expectations.py.
+template <class T, class MakeKey>
+std::string walk_sets(const Operands& x, MakeKey make_key) {
+  auto state = static_cast<uint64_t>(number(x, 0));
+  const auto draw = [&state](int64_t below) {
+    state = state * 6364136223846793005U + 1442695040888963407U;
+    return static_cast<int64_t>((state >> 33) % static_cast<uint64_t>(below));
+  };
+  std::vector<py::Set<T>> sets(3);
+  py::List<T> out;
+  for (int64_t step = 0; step < number(x, 1); ++step) {
+    const int64_t op = draw(32), i = draw(3), j = draw(3), k = draw(3), v = draw(number(x, 2)) - number(x, 2) / 2;
+    const T key = make_key(v);
+    py::Set<T>& a = sets[static_cast<std::size_t>(i)];
+    const py::Set<T> b = sets[static_cast<std::size_t>(j)], c = sets[static_cast<std::size_t>(k)];
+    if (op < 16) {
+      a.add(key);
+    } else if (op < 20) {
+      a.discard(key);
+    } else if (op == 20) {
+      a = b.set_union(c);
+    } else if (op == 21) {
+      a = b.intersection(c);
+    } else if (op == 22) {
+      a = b.difference(c);
+    } else if (op == 23) {
+      a = b.symmetric_difference(c);
+    } else if (op == 24) {
+      a.update(b);
+    } else if (op == 25) {
+      a.intersection_update(b);
+    } else if (op == 26) {
+      a.difference_update(b);
+    } else if (op == 27) {
+      a.symmetric_difference_update(b);
+    } else if (op == 28) {
+      a = b.copy();
+    } else if (op == 29 && v % 8 == 0) {
+      a.clear();
+    } else if (a.size() > 0) {
+      out.append(a.pop());
+    }
+  }
+  for (const py::Set<T>& s : sets) {
+    out.extend(s.members());
+  }
+  return py::repr(out);
+}
+
+std::string walk_sets_of(const Operands& x) {
+  using Pair = std::tuple<int64_t, int64_t>;
+  return as<bool>(x, 3) ? walk_sets<Pair>(x, [](int64_t v) { return Pair{v, -v}; })
+                        : walk_sets<int64_t>(x, [](int64_t v) { return v; });
+}
+
 const std::map<std::string, Operation> kTable{
+    {"set.walk", walk_sets_of},
+    {"math.fsum", of_floats([](const auto& xs) { return py::math::fsum(xs); })},
+    {"statistics.mean", of_floats([](const auto& xs) { return py::statistics::mean(xs); })},
+    {"statistics.variance", of_floats([](const auto& xs) { return py::statistics::variance(xs); })},
+    {"statistics.pvariance", of_floats([](const auto& xs) { return py::statistics::pvariance(xs); })},
+    {"statistics.stdev", of_floats([](const auto& xs) { return py::statistics::stdev(xs); })},
+    {"statistics.pstdev", of_floats([](const auto& xs) { return py::statistics::pstdev(xs); })},
     {"list.get", [](const Operands& x) { return py::repr(ints(x, 0).get(number(x, 1))); }},
     {"list.set", changing([](Ints& xs, const Operands& x) { xs.set(number(x, 1), 99); })},
     {"list.insert", changing([](Ints& xs, const Operands& x) { xs.insert(number(x, 1), 99); })},

@@ -3,6 +3,7 @@
 
 #include <torch2cpp/containers.h>
 #include <torch2cpp/errors.h>
+#include <torch2cpp/exact_sums.h>
 #include <torch2cpp/no_grad.h>
 #include <torch2cpp/numpy_sum.h>
 #include <torch2cpp/output.h>

@@ -1,17 +1,16 @@
-// Set<T>: Python's set of scalars or tuples of them, a reference.
-//
-// Python iterates a set in an order of its own; only what does not depend on that order is here.
+// Set<T>: Python's set of scalars or tuples of them, a reference. Sets of ints, and of tuples of ints, are walked in
+// Python's order.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <utility>
-#include <variant>
 
 #include <torch2cpp/errors.h>
 #include <torch2cpp/list.h>
-#include <torch2cpp/ordered_table.h>
 #include <torch2cpp/protocols.h>
+#include <torch2cpp/set_table.h>
 #include <torch2cpp/tuples.h>
 
 namespace torch2cpp {
@@ -33,43 +32,69 @@ class Set {
 
   int64_t size() const { return static_cast<int64_t>(table_->size()); }
   bool is(const Set& other) const { return table_ == other.table_; }
-  void add(const T& x) {
-    if (!contains(x)) {
-      table_->set(x, {});
-    }
-  }
+  void add(const T& x) { table_->add(x); }
   void discard(const T& x) { table_->erase(x); }
   void remove(const T& x) {
     if (!table_->erase(x)) {
       raise_key_error(repr(x));
     }
   }
-  bool contains(const T& x) const { return table_->find(x) != nullptr; }
+  bool contains(const T& x) const { return table_->contains(x); }
   void clear() { table_->clear(); }
   Set copy() const {
     Set out;
     out.update(*this);
     return out;
   }
-  void update(const Set& other) {
-    if (!is(other)) {
-      other.table_->for_each([&](const T& x, std::monostate) { add(x); });
+  T pop() {
+    if (size() == 0) {
+      raise_key_error("'pop from an empty set'");
+    }
+    return table_->pop();
+  }
+  void update(const Set& other) { table_->merge(*other.table_); }
+  // `update` with a dict that has these keys.
+  void update_keys(const List<T>& keys) {
+    table_->reserve(keys.items().size());
+    for (const T& key : keys.items()) {
+      add(key);
     }
   }
+  void intersection_update(const Set& other) { table_->keep(*other.table_); }
+  void difference_update(const Set& other) { table_->take_out(*other.table_); }
+  void symmetric_difference_update(const Set& other) { table_->toggle(*other.table_); }
+  // `a | b`, `a & b`, `a - b` and `a ^ b`.
+  Set set_union(const Set& other) const {
+    Set out = copy();
+    if (!is(other)) {
+      out.update(other);
+    }
+    return out;
+  }
+  Set intersection(const Set& other) const { return Set(table_->common(*other.table_)); }
+  Set difference(const Set& other) const { return Set(table_->without(*other.table_)); }
+  Set symmetric_difference(const Set& other) const {
+    Set out = other.copy();
+    out.symmetric_difference_update(*this);
+    return out;
+  }
   List<T> sorted(bool reverse = false) const {
-    List<T> out = unordered();
+    List<T> out = members();
     out.sort(reverse);
     return out;
   }
-  // The members in no order that a result may depend on.
-  List<T> unordered() const {
+  // The members in Python's order.
+  List<T> members() const {
     List<T> out;
-    table_->for_each([&](const T& x, std::monostate) { out.append(x); });
+    table_->for_each([&](const T& x) { out.append(x); });
     return out;
   }
 
  private:
-  using Table = detail::OrderedTable<T, std::monostate>;
+  using Table = detail::SetTable<T>;
+
+  explicit Set(Table table) : table_(std::make_shared<Table>(std::move(table))) {}
+
   std::shared_ptr<Table> table_;
 };
 
@@ -92,7 +117,7 @@ struct Equality<Set<T>, Set<T>> {
     if (a.size() != b.size()) {
       return false;
     }
-    const List<T> members = a.unordered();
+    const List<T> members = a.members();
     return std::all_of(members.items().begin(), members.items().end(), [&](const T& x) { return b.contains(x); });
   }
 };

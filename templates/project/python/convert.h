@@ -304,7 +304,7 @@ struct Convert<kind::Set<E>> {
   }
   static pb::object to(const T& value) {
     pb::set out;
-    const auto members = value.unordered();
+    const auto members = value.members();
     for (const auto& item : members.items()) {
       out.add(Convert<E>::to(item));
     }

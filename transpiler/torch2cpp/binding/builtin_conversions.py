@@ -111,7 +111,13 @@ def _list(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
     args = [snapshot(cx, args[0])]
     o = resolve(cx, args[0])
     if isinstance(o, Rt) and isinstance(o.type, SetType):
-        return unordered(cx, o)
+        from torch2cpp.binding.containers import fresh_rt
+        from torch2cpp.binding.set_methods import is_ordered
+
+        if not is_ordered(cx, o.type.elem):
+            return unordered(cx, o)
+        t = ListType(o.type.elem)
+        return fresh_rt(cx, "set.members", o.operand, type_=t, example=o.example, site=cx.site(None))
     if isinstance(o, Rt) and isinstance(o.type, ListType):
         from torch2cpp.binding.containers import fresh_rt
 
@@ -129,7 +135,11 @@ def _tuple(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal
     source = snapshot(cx, args[0])
     o = resolve(cx, source)
     if isinstance(o, Rt) and isinstance(o.type, SetType):
-        return unordered(cx, o)
+        from torch2cpp.binding.set_methods import is_ordered, members_of
+
+        if not is_ordered(cx, o.type.elem):
+            return unordered(cx, o)
+        return _run_time_tuple(cx, members_of(cx, o))
     items = known_items(cx, source)
     if items is None:
         return _run_time_tuple(cx, source)
@@ -181,18 +191,19 @@ def _dict(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
 
 @builtin(set, static=False)
 def _set(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
-    from torch2cpp.binding.comprehensions import consume
     from torch2cpp.binding.containers import new_set
-    from torch2cpp.binding.dict_methods import members_in_order, set_add
     from torch2cpp.binding.literal_sets import make_set
+    from torch2cpp.binding.set_methods import copy_of, is_rt_set, update
 
     site = cx.site(None)
     if all_static(cx, args, kwargs):
         known = operators.static_call(cx, set, *(a.value for a in args))
         return make_set(cx, known.value, site)
+    if args and is_rt_set(resolve(cx, args[0])):
+        return copy_of(cx, args[0], site)
     ref = new_set(cx, [], site)
     if args:
-        consume(cx, members_in_order(cx, args[0]), lambda x: set_add(cx, ref, x), site)
+        update(cx, ref, args[0])
     return ref
 
 

@@ -23,6 +23,7 @@ from torch2cpp.binding import (  # registers the others
     operators,
     partial_dicts,
     python_functions,
+    statistics_functions,
     struct_dicts,
 )
 from torch2cpp.binding.aten import call_aten
@@ -396,4 +397,5 @@ __all__ = [
     "numpy_makers",
     "operator_functions",
     "python_functions",
+    "statistics_functions",
 ]  # fmt: skip

@@ -12,10 +12,11 @@ from torch2cpp.binding.containers import new_dict, new_list
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.convert import describe, resolve
 from torch2cpp.binding.dict_kinds import is_counter
-from torch2cpp.binding.dict_methods import DICT, READING_DICT, SET, set_add
+from torch2cpp.binding.dict_methods import DICT, READING_DICT
 from torch2cpp.binding.list_methods import DEQUE, LIST, READING, Handler, list_append, list_extend, static_value
-from torch2cpp.binding.literal_sets import LiteralSet, make_run_time_set, make_set
+from torch2cpp.binding.literal_sets import LiteralSet, as_made, make_run_time_set, make_set, run_time_copy
 from torch2cpp.binding.reductions import reduce_items
+from torch2cpp.binding.set_methods import SET, set_add
 from torch2cpp.binding.sorting import sorted_list
 from torch2cpp.binding.values import AbsVal, DictObj, ListObj, Native, PartialDict, Rt, Static, Tup
 from torch2cpp.hostir.types import DictType, ListType, OptionalType, SetType
@@ -122,8 +123,10 @@ def _reading(value: Any, name: str) -> Callable[..., AbsVal]:
         if all(a is not None for a in (*known, *named.values())):
             positional = [a.value for a in known if a is not None]
             keywords = {k: a.value for k, a in named.items() if a is not None}
-            out = operators.static_call(cx, lambda: getattr(value, name)(*positional, **keywords))
+            out = operators.static_call(cx, lambda: getattr(as_made(value), name)(*positional, **keywords))
             return make_set(cx, out.value, cx.site(None)) if isinstance(out.value, set) else out
+        if isinstance(value, set | frozenset) and name in SET:
+            return SET[name](cx, run_time_copy(cx, value, (cx.site(None), "known")), args, kwargs)
         if name not in run_time:
             kind = type(value).__name__
             cx.refuse("T2C237", f"{name}() of a {kind} of the model on run-time values", "write it as a loop")

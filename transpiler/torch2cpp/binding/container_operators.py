@@ -11,7 +11,7 @@ from torch2cpp.binding.aten import call_aten
 from torch2cpp.binding.choices import distributes
 from torch2cpp.binding.containers import element_type, fresh_rt, new_list
 from torch2cpp.binding.context import Context
-from torch2cpp.binding.convert import describe, is_scalar, resolve, same_layout, to_operand
+from torch2cpp.binding.convert import describe, is_scalar, resolve, same_layout, to_operand, type_of
 from torch2cpp.binding.counter_methods import counter_binary, counter_equal, counter_inplace
 from torch2cpp.binding.dict_views import is_view, snapshot
 from torch2cpp.binding.items import _tuple
@@ -19,7 +19,19 @@ from torch2cpp.binding.kept_objects import holds_state
 from torch2cpp.binding.keys import key_operand
 from torch2cpp.binding.own_equality import searched
 from torch2cpp.binding.unlike import common_type
-from torch2cpp.binding.values import AbsVal, DictObj, Host, Iter, ListObj, PartialDict, Rt, Static, Tensor, Tup
+from torch2cpp.binding.values import (
+    AbsVal,
+    DictObj,
+    Host,
+    Iter,
+    ListObj,
+    PartialDict,
+    RangeVal,
+    Rt,
+    Static,
+    Tensor,
+    Tup,
+)
 from torch2cpp.hostir.types import BOOL, INT, NEVER, STR, DictType, ListType, SetType, StructType, Type
 
 
@@ -57,6 +69,11 @@ def contains(cx: Context, obj: AbsVal, item: AbsVal) -> AbsVal:
             return any_equal(cx, [Static(k) for k in value], item)
         case Static(value) if isinstance(value, str):
             return cx.scalar("str.contains", value, operators.scalar_operand(cx, item))
+        case RangeVal() if isinstance(item, Host | Static) and is_scalar(item) and type_of(cx, item) in (INT, BOOL):
+            from torch2cpp.binding.calls import call_python
+            from torch2cpp.binding.in_python import searching
+
+            return call_python(cx, searching.in_range, [item, o.start, o.stop, o.step], {})  # type: ignore[arg-type]
         case Host() if o.type == STR:
             return cx.scalar("str.contains", o.operand, operators.scalar_operand(cx, item))
         case DictObj():

@@ -146,6 +146,11 @@ def make_run_time(cx: Context, v: AbsVal) -> None:
         from torch2cpp.binding.objects import make_struct
 
         make_struct(cx, obj)
+    elif isinstance(obj, Static) and isinstance(obj.value, set):
+        from torch2cpp.binding.literal_sets import LiteralSet, make_run_time_set
+
+        if isinstance(obj.value, LiteralSet):
+            make_run_time_set(cx, obj.value)
 
 
 def dict_must_be_run_time(cx: Context, obj: DictObj) -> None:

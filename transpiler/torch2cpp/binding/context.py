@@ -36,6 +36,8 @@ class Facts:
     containers: dict[Any, Type] = field(default_factory=dict)
     #: Dicts that are used by run-time keys, or as a whole: what depends on the path is then their run-time keys.
     by_key: set[Any] = field(default_factory=set)
+    #: Elements of sets whose order is not known, since a set of the model has one that cannot be made again.
+    any_order: set[Type] = field(default_factory=set)
     #: Dicts of unlike values whose keys depend on the path: they keep their known keys.
     partial: set[Any] = field(default_factory=set)
     #: Allocation site -> a representative element (for sizes in the sample worlds).

@@ -47,6 +47,7 @@ from torch2cpp.hostir.types import (
     COMPLEX,
     FLOAT,
     INT,
+    MAX_FLAGS,
     NEVER,
     STR,
     DictType,
@@ -65,6 +66,7 @@ from torch2cpp.hostir.types import (
     enum_type,
     join,
     join_or_union,
+    module_type,
 )
 from torch2cpp.hostir.types import NONE as NONE_TYPE
 
@@ -77,6 +79,27 @@ SLICE = "slice"
 
 class NoType(Exception):
     """The value has no run-time form (a module, a function, ...)."""
+
+
+def member_type(cls: type[enum.Enum]) -> ScalarType:
+    """The type of a member of an enum at run time. Raises NoType for an enum of too many flags."""
+    t = enum_type(cls)
+    if t is None:
+        raise NoType(f"a member of {cls.__name__}, which has more than {MAX_FLAGS} flags,")
+    return t
+
+
+def picked_choice(v: Iter) -> Choice:
+    """One of several modules or functions picked by an index, as a choice."""
+    return Choice(v.extra.operand, tuple(Option(None, p) for p in v.parts), "pick")
+
+
+def position_among(want: ScalarType, value: Any) -> int:
+    """The number by which a member of an enum or a module is known. Raises NoType if it is none of the type's."""
+    for i, x in enumerate(want.of):
+        if x is value or (isinstance(x, enum.Enum) and type(x) is type(value) and x == value):
+            return i
+    raise NoType(f"{value!r} as {want}")
 
 
 def resolve(cx: Context, v: AbsVal) -> AbsVal:
@@ -169,7 +192,9 @@ def type_of(cx: Context, v: AbsVal) -> Type:
                 and isinstance(value, enum.Enum)
                 and (cx.storing_field or not isinstance(value, enum.IntEnum))
             ):
-                return enum_type(type(value))
+                return member_type(type(value))
+            if cx.storing and isinstance(value, torch.nn.Module):
+                return module_type([value])
             if isinstance(value, tuple) and hasattr(value, "_fields"):
                 cx.facts.named_tuples[type(value).__name__] = type(value)
             return static_type(value)
@@ -221,6 +246,8 @@ def type_of(cx: Context, v: AbsVal) -> Type:
             return slice_type(type_of(cx, v.start), type_of(cx, v.stop), type_of(cx, v.step))
         case Iter() if v.kind == "list":
             return TupleType(tuple(type_of(cx, e) for e in v.parts), "list")
+        case Iter() if v.kind == "choice":
+            return _choice_type(cx, picked_choice(v))
     raise NoType(describe(cx, v))
 
 
@@ -298,6 +325,8 @@ def describe(cx: Context, v: AbsVal) -> str:
 
 def to_operand(cx: Context, v: AbsVal, want: Type) -> Operand:
     """Emits what is needed to have `v` as a run-time value of type `want`."""
+    if isinstance(v, Iter) and v.kind == "choice":
+        v = picked_choice(v)
     if isinstance(v, Choice):
         return _choice_operand(cx, v, want)
     if isinstance(want, OptionalType):
@@ -352,7 +381,7 @@ def _choice_operand(cx: Context, v: Choice, want: Type) -> Operand:
 
 def _member_operand(cx: Context, v: Choice, want: ScalarType) -> Operand:
     """One of several members of an enum as a run-time value."""
-    at = [want.of.index(o.static.value) for o in v.options]
+    at = [position_among(want, o.static.value) for o in v.options]
     known = cx.state.narrowed.get(v.tag)
     position: Operand = v.tag if at == list(range(len(at))) else at[-1]
     if known is not None:
@@ -369,7 +398,7 @@ def _static_operand(cx: Context, value: Any, want: Type) -> Operand:
         cx.note_stored(weight.bases)
         return weight.operand
     if isinstance(want, ScalarType) and want.of:
-        return cx.host("enum.member", want.of.index(value), type_=want, label="member")
+        return cx.host("enum.member", position_among(want, value), type_=want, label="member")
     if isinstance(value, enum.IntEnum):
         return int(value)
     if isinstance(value, torch.dtype | torch.device):
@@ -513,6 +542,8 @@ def from_operand(cx: Context, value: Value, t: Type | None = None, example: AbsV
         case TensorType():
             return Tensor(value, meta_from(cx, t, example, site), bases=frozenset({STORED}))
         case ScalarType():
+            if len(t.of) == 1:
+                return Static(t.of[0])
             if t.of:
                 position = cx.host("enum.position", value, label=value.name)
                 return Choice(position, tuple(Option(None, Static(m)) for m in t.of), value.name)

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from torch2cpp.binding import operators, struct_dicts
-from torch2cpp.binding.container_operators import contains
-from torch2cpp.binding.containers import new_dict, new_set, run_time, site_of, widen_dict_with, widen_element
+from torch2cpp.binding.containers import new_dict, run_time, site_of, widen_dict_with
 from torch2cpp.binding.context import Context, Restart
 from torch2cpp.binding.control import branch
-from torch2cpp.binding.convert import NoType, describe, from_operand, resolve, to_operand
-from torch2cpp.binding.dict_views import snapshot, view
+from torch2cpp.binding.convert import NoType, from_operand, resolve
+from torch2cpp.binding.dict_views import view
 from torch2cpp.binding.item_writes import dict_update, set_item
 from torch2cpp.binding.items import is_like, missing_key, need_static_if_loop
 from torch2cpp.binding.keys import key_operand
-from torch2cpp.binding.list_methods import Handler, arity, message_of, raise_if, static_value
-from torch2cpp.binding.literal_sets import LiteralSet, make_run_time_set
-from torch2cpp.binding.values import NONE, AbsVal, DictObj, Host, Iter, PartialDict, Rt, Static, Tup
+from torch2cpp.binding.list_methods import Handler, arity, raise_if, static_value
+from torch2cpp.binding.values import NONE, AbsVal, DictObj, Host, PartialDict, Rt, Static, Tup
 from torch2cpp.binding.widening import widen_dict
-from torch2cpp.hostir.types import NEVER, DictType, ListType, SetType
+from torch2cpp.hostir.types import NEVER, DictType, ListType
 
 Args = list[AbsVal]
 Kwargs = dict[str, AbsVal]
@@ -232,172 +230,4 @@ DICT: dict[str, Handler] = {
     "get": _get, "keys": _view("keys"), "values": _view("values"), "items": _view("items"), "pop": _pop,
     "popitem": _popitem, "move_to_end": _move_to_end, "setdefault": _setdefault, "update": _update, "clear": _clear,
     "copy": _copy,
-}  # fmt: skip
-
-
-# Sets ---------------------------------------------------------------------------------------------
-
-
-def set_add(cx: Context, ref: AbsVal, value: AbsVal) -> None:
-    """`ref.add(value)`"""
-    o = resolve(cx, ref)
-    if isinstance(o, Static):
-        from torch2cpp.binding.model_state import make_state
-
-        if isinstance(o.value, LiteralSet):
-            make_run_time_set(cx, o.value)
-        make_state(cx, o.value)
-        cx.refuse("T2C236", f"{describe(cx, o)} is changed", "make the set with set() inside the deployed code")
-    assert isinstance(o, Rt) and isinstance(o.type, SetType)
-    widen_element(cx, site_of(cx, ref), o.type, value)
-    cx.effect("set.add", o.operand, to_operand(cx, value, o.type.elem))
-
-
-def _add(cx: Context, ref: AbsVal, args: Args, kwargs: Kwargs) -> AbsVal:
-    arity(cx, "add", args, kwargs, 1, 1)
-    set_add(cx, ref, args[0])
-    return NONE
-
-
-def _discard(cx: Context, ref: AbsVal, args: Args, kwargs: Kwargs) -> AbsVal:
-    arity(cx, "discard", args, kwargs, 1, 1)
-    o = resolve(cx, ref)
-    assert isinstance(o, Rt) and isinstance(o.type, SetType)
-    cx.effect("set.discard", o.operand, to_operand(cx, args[0], o.type.elem))
-    return NONE
-
-
-def _remove(cx: Context, ref: AbsVal, args: Args, kwargs: Kwargs) -> AbsVal:
-    arity(cx, "remove", args, kwargs, 1, 1)
-    missing = operators.logical_not(cx, contains(cx, ref, args[0]))
-    assert isinstance(missing, Host)
-    raise_if(cx, missing.operand, KeyError, lambda: message_of(cx, "", args[0], ""))
-    return _discard(cx, ref, args, {})
-
-
-def _set_update(cx: Context, ref: AbsVal, args: Args, kwargs: Kwargs) -> AbsVal:
-    from torch2cpp.binding.comprehensions import consume
-
-    arity(cx, "update", args, kwargs, 0, 1024)
-    for i, other in enumerate(args):
-        items = members_in_order(cx, other)
-        consume(cx, items, lambda x: set_add(cx, ref, x), (cx.site(None), "update", i))
-    return NONE
-
-
-def members_in_order(cx: Context, v: AbsVal) -> AbsVal:
-    """An iterable whose order does not matter: run-time sets are walked in sorted order."""
-    o = resolve(cx, v)
-    if isinstance(o, Iter):
-        return snapshot(cx, o, any_order=True)
-    if isinstance(o, Rt) and isinstance(o.type, SetType):
-        listed = cx.host("set.sorted", o.operand, label="members")
-        return Rt(listed, listed.type, example=o.example)
-    return v
-
-
-def _combined(keep: bool | None) -> Handler:
-    """`union` (None), `intersection` (True), `difference` (False): a new set."""
-
-    def combine(cx: Context, ref: AbsVal, args: Args, kwargs: Kwargs) -> AbsVal:
-        from torch2cpp.binding.comprehensions import consume
-
-        arity(cx, "union or difference", args, kwargs, 1, 1)
-        out = new_set(cx, [], cx.site(None))
-
-        def one(x: AbsVal) -> None:
-            if keep is None:
-                set_add(cx, out, x)
-                return
-            inside = contains(cx, args[0], x)
-            wanted = inside if keep else operators.logical_not(cx, inside)
-
-            def put() -> AbsVal:
-                set_add(cx, out, x)
-                return NONE
-
-            if isinstance(wanted, Static):
-                if wanted.value:
-                    put()
-            else:
-                branch(cx, wanted.operand, put, lambda: NONE, "member", cx.span)
-
-        consume(cx, members_in_order(cx, ref), one, (cx.site(None), "left"))
-        if keep is None:
-            consume(cx, members_in_order(cx, args[0]), one, (cx.site(None), "right"))
-        return out
-
-    return combine
-
-
-def _refused(what: str, remedy: str) -> Handler:
-    def refuse(cx: Context, ref: AbsVal, args: Args, kwargs: Kwargs) -> AbsVal:
-        cx.refuse("T2C238", what, remedy)
-
-    return refuse
-
-
-def _set_copy(cx: Context, ref: AbsVal, args: Args, kwargs: Kwargs) -> AbsVal:
-    arity(cx, "copy", args, kwargs, 0, 0)
-    out = new_set(cx, [], cx.site(None))
-    _set_update(cx, out, [ref], {})
-    return out
-
-
-def _as_a_set(cx: Context, v: AbsVal) -> AbsVal:
-    """An argument of a set's method, which may be any iterable, as a run-time set."""
-    o = resolve(cx, v)
-    if isinstance(o, Rt) and isinstance(o.type, SetType):
-        return v
-    out = new_set(cx, [], (cx.site(None), "as_set"))
-    _set_update(cx, out, [Tup(tuple(map(Static, sorted(o.value, key=repr)))) if isinstance(o, Static) and isinstance(
-        o.value, set | frozenset) else v], {})  # fmt: skip
-    return out
-
-
-def _set_order(sign: str) -> Handler:
-    def compare(cx: Context, ref: AbsVal, args: Args, kwargs: Kwargs) -> AbsVal:
-        from torch2cpp.binding.set_operators import ordered
-
-        arity(cx, "issubset or issuperset", args, kwargs, 1, 1)
-        return ordered(cx, sign, resolve(cx, ref), resolve(cx, _as_a_set(cx, args[0])))
-
-    return compare
-
-
-def _disjoint(cx: Context, ref: AbsVal, args: Args, kwargs: Kwargs) -> AbsVal:
-    from torch2cpp.binding.calls import call_python
-    from torch2cpp.binding.in_python import sets
-
-    arity(cx, "isdisjoint", args, kwargs, 1, 1)
-    members = members_in_order(cx, resolve(cx, ref))
-    return call_python(cx, sets.apart, [members, _as_a_set(cx, args[0])], {})  # type: ignore[arg-type]
-
-
-def _symmetric(cx: Context, ref: AbsVal, args: Args, kwargs: Kwargs) -> AbsVal:
-    from torch2cpp.binding.set_operators import set_binary
-
-    arity(cx, "symmetric_difference", args, kwargs, 1, 1)
-    return set_binary(cx, "^", ref, _as_a_set(cx, args[0]))
-
-
-def _set_clear(cx: Context, ref: AbsVal, args: Args, kwargs: Kwargs) -> AbsVal:
-    from torch2cpp.binding.comprehensions import consume
-
-    arity(cx, "clear", args, kwargs, 0, 0)
-    o = resolve(cx, ref)
-    consume(cx, members_in_order(cx, o), lambda x: _take_out(cx, ref, x), (cx.site(None), "clear"))
-    return NONE
-
-
-def _take_out(cx: Context, ref: AbsVal, x: AbsVal) -> None:
-    _discard(cx, ref, [x], {})
-
-
-SET: dict[str, Handler] = {
-    "add": _add, "discard": _discard, "remove": _remove, "update": _set_update, "copy": _set_copy,
-    "union": _combined(None), "intersection": _combined(True), "difference": _combined(False),
-    "pop": _refused("set.pop(), which takes an undefined element", "pop from a list"),
-    "clear": _set_clear, "issubset": _set_order("<="), "issuperset": _set_order(">="), "isdisjoint": _disjoint,
-    "symmetric_difference": _symmetric,
 }  # fmt: skip

@@ -280,14 +280,14 @@ def _result_type(cx: Context, exits: list[Exit]) -> Type:
             cx.refuse("T2C114", f"{describe(cx, path.value)} is returned", "return tensors, numbers and containers",
                       span=path.span)  # fmt: skip
         if _holds_members(cx, t, set()):
-            remedy = "return the names or values of enum members, and the bounds of slices"
+            remedy = "return the names or values of enum members, the numbers of modules, and the bounds of slices"
             cx.refuse("T2C114", f"{describe(cx, path.value)} is returned", remedy, span=path.span)
         result = t if result is None else join_or_union(result, t)
     return result if result is not None else NONE_TYPE
 
 
 def _holds_members(cx: Context, t: Type, seen: set[Type]) -> bool:
-    """Whether a value of this type has members of an enum in it, which are positions at run time."""
+    """Whether a value of this type has members of an enum or modules in it, which are positions at run time."""
     match t:
         case ScalarType():
             return bool(t.of)

@@ -124,8 +124,20 @@ def _set(cx: Context, node: cst.Set) -> AbsVal:
 
     elems = [evaluate(cx, e.value) for e in node.elements]
     if all(isinstance(e, Static) for e in elems):
-        return make_set(cx, [e.value for e in elems], cx.site(node))
+        # Python keeps three constants and more in a frozenset, of which the display is a copy.
+        members = [e.value for e in elems]
+        folded = len(elems) > 2 and all(_is_literal(e.value) for e in node.elements)
+        return make_set(cx, members, cx.site(node), folded)
     return new_set(cx, elems, cx.site(node))
+
+
+def _is_literal(node: cst.BaseExpression) -> bool:
+    """Whether an expression is a constant to Python's compiler."""
+    if isinstance(node, cst.Tuple):
+        return all(_is_literal(e.value) for e in node.elements)
+    if isinstance(node, cst.UnaryOperation):
+        return _is_literal(node.expression)
+    return isinstance(node, cst.BaseNumber | cst.SimpleString | cst.ConcatenatedString)
 
 
 @handles(cst.Dict)

@@ -18,22 +18,28 @@ from torch2cpp.binding.iteration import Items, compared, still_there
 from torch2cpp.binding.values import NONE, AbsVal, Host, Rt, ScopeObj, Static
 from torch2cpp.binding.variables import set_name
 from torch2cpp.hostir.ops import Block, Call, HostOp, Value, walk
-from torch2cpp.hostir.types import DictType, Type
+from torch2cpp.hostir.types import DictType, SetType, Type
 
 #: Host operations that change how many items a container has.
 _RESIZING = {
     "list.append", "list.appendleft", "list.extend", "list.insert", "list.pop", "list.remove", "list.clear",
     "list.delete", "list.set_slice", "list.delete_slice", "dict.set", "dict.pop", "dict.delete", "dict.update",
-    "dict.clear",
+    "dict.clear", "set.add", "set.discard", "set.update", "set.intersection_update", "set.difference_update",
+    "set.symmetric_difference_update", "set.update_keys", "set.clear", "set.pop",
 }  # fmt: skip
 
 
 #: Those that make a place for a new key, and those that take one away.
-_ADDING, _REMOVING = {"dict.set", "dict.update"}, {"dict.pop", "dict.delete", "dict.clear"}
+_ADDING = {"dict.set", "dict.update", "set.add", "set.update", "set.update_keys", "set.symmetric_difference_update"}
+_REMOVING = {
+    "dict.pop", "dict.delete", "dict.clear", "set.discard", "set.intersection_update", "set.difference_update",
+    "set.symmetric_difference_update", "set.clear", "set.pop",
+}  # fmt: skip
 #: Operations whose result no other value can be, if that value is older.
 _MAKING = {
     "list.new", "list.copy", "list.slice", "list.concat", "list.repeat", "list.reversed", "list.range", "str.split",
-    "tensor.tolist", "set.sorted", "dict.new", "dict.copy", "dict.keys", "dict.values", "dict.items",
+    "tensor.tolist", "set.sorted", "set.members", "set.new", "set.copy", "set.union", "set.intersection",
+    "set.difference", "set.symmetric_difference", "dict.new", "dict.copy", "dict.keys", "dict.values", "dict.items",
 }  # fmt: skip
 
 
@@ -63,7 +69,10 @@ class Watch:
             return
         changing = {_name(op) for op in ops if _changes(self.cx, op, source)}
         if changing & _ADDING and changing & _REMOVING:
-            self.cx.refuse("T2C166", "a dict loses and gets keys while it is iterated", "iterate over list(the dict)")
+            what = "set" if isinstance(source.type, SetType) else "dict"
+            members = "members" if what == "set" else "keys"
+            message = f"a {what} loses and gets {members} while it is iterated"
+            self.cx.refuse("T2C166", message, f"iterate over list(the {what})")
         self._note(source, changing, ops)
 
     def _note(self, walked: Value, changing: set[str], ops: list[HostOp | Call]) -> None:
@@ -177,13 +186,15 @@ def loop_over_growing(
 
 def _go_on_or_leave(cx: Context, source: Rt | None, items: Items, at: AbsVal, exhausted: Label) -> None:
     """Leaves the loop after the last item; a dict that has changed raises, as Python does."""
-    if source is not None and isinstance(source.type, DictType):
-        now = cx.scalar("dict.len", source.operand)
+    if source is not None and isinstance(source.type, DictType | SetType):
+        is_dict = isinstance(source.type, DictType)
+        now = cx.scalar("dict.len" if is_dict else "set.len", source.operand)
         changed = operators.truth(cx, operators.compare(cx, "!=", now, items.count))
         assert isinstance(changed, Host)
 
         def fail() -> AbsVal:
-            cx.raise_(RuntimeError, "dictionary changed size during iteration")
+            name = "dictionary" if is_dict else "Set"
+            cx.raise_(RuntimeError, f"{name} changed size during iteration")
 
         branch(cx, changed.operand, fail, lambda: NONE, "changed", cx.span)
         more = compared(cx, "<", at, now)

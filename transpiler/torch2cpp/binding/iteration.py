@@ -13,6 +13,7 @@ from torch2cpp.binding.context import Context
 from torch2cpp.binding.convert import NoType, describe, from_operand, resolve, to_operand, type_of
 from torch2cpp.binding.generators import take
 from torch2cpp.binding.kept_objects import is_kept
+from torch2cpp.binding.literal_sets import as_made
 from torch2cpp.binding.meta import DEFAULT_HINTS, hints_of
 from torch2cpp.binding.optional import held_or_raise
 from torch2cpp.binding.unlike import common_type
@@ -156,7 +157,7 @@ def _static_items(cx: Context, v: AbsVal, value: Any) -> Items:
     if is_kept(cx, value) and call_has(cx, v, "__getitem__"):
         return _instance_items(cx, v)
     try:
-        elems = list(value)
+        elems = list(as_made(value))
     except TypeError as e:
         if isinstance(value, torch.nn.Module) or hasattr(value, "__getitem__"):
             cx.refuse("T2C164", f"iteration over {describe(cx, v)}", "give it a list to iterate over")
@@ -234,7 +235,12 @@ def _rt_items(cx: Context, o: Rt) -> Items:
             keys = cx.host("dict.keys", o.operand, type_=ListType(o.type.key))
             return _rt_items(cx, Rt(keys, keys.type))
         case SetType():
-            cx.refuse("T2C165", "iteration over a set, whose order is not defined", "iterate over sorted(the set)")
+            from torch2cpp.binding.set_methods import is_ordered, members_of
+
+            if not is_ordered(cx, o.type.elem):
+                message = f"iteration over {describe(cx, o)}, whose order is not defined"
+                cx.refuse("T2C165", message, "iterate over sorted(the set)")
+            return _rt_items(cx, members_of(cx, o))
     from torch2cpp.binding import struct_dicts
 
     if call_has(cx, o, "__iter__") or call_has(cx, o, "__getitem__"):

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from torch2cpp.binding.context import Context, Exit
-from torch2cpp.binding.convert import describe, type_of
+from torch2cpp.binding.convert import NoType, describe, picked_choice, type_of
 from torch2cpp.binding.values import (
     UNBOUND,
     AbsVal,
@@ -90,7 +90,7 @@ def mapped_tag(cx: Context, v: AbsVal, numbers: list[int]) -> Operand:
 def as_choice(v: AbsVal, name: str) -> AbsVal:
     """One of several modules or functions picked by an index, as a choice that can meet others."""
     if isinstance(v, Iter) and v.kind == "choice":
-        return Choice(v.extra.operand, tuple(Option(None, p) for p in v.parts), name)
+        return picked_choice(v)
     return v
 
 
@@ -238,6 +238,17 @@ def type_in(cx: Context, path: Exit, v: AbsVal) -> Type:
     """The type of a value in the state of a path."""
     with Inside(cx, path):
         return type_of(cx, v)
+
+
+def held_type_in(cx: Context, path: Exit, v: AbsVal) -> Type:
+    """The same; what a tuple holds is told apart as in a run-time container, such as members of an enum."""
+    try:
+        return type_in(cx, path, v)
+    except NoType:
+        if not isinstance(v, Tup):
+            raise
+        with cx.to_store():
+            return type_in(cx, path, v)
 
 
 def describe_in(cx: Context, path: Exit, v: AbsVal) -> str:

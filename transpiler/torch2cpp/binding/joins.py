@@ -34,6 +34,7 @@ from torch2cpp.binding.join_values import (
     bound_or_not,
     describe_in,
     dict_of,
+    held_type_in,
     inside_of,
     is_itself,
     is_none,
@@ -169,6 +170,8 @@ class _Merger:
             return self._tensors(vals, name)
         if all(map(is_scalar, vals)):
             return self._scalars(vals, name)
+        if all(isinstance(v, RangeVal) or (isinstance(v, Static) and isinstance(v.value, range)) for v in vals):
+            return self._ranges(vals, name)
         if all(isinstance(v, Iter) and v.kind == "dict_view" and v.extra == vals[0].extra for v in vals):
             of = self.value([v.parts[0] for v in vals], name)
             return of if isinstance(of, Poison) else Iter("dict_view", (of,), vals[0].extra)
@@ -290,6 +293,14 @@ class _Merger:
         elems = [self.value([v.elems[i] for v in vals], part_name(name, first, i)) for i in range(len(first.elems))]
         return Tup(tuple(elems), first.cls, first.names)
 
+    def _ranges(self, vals: list[AbsVal], name: str) -> AbsVal:
+        """One of several ranges: a range with bounds that are joined."""
+        parts: list[AbsVal] = []
+        for part in ("start", "stop", "step"):
+            bounds = [Static(getattr(v.value, part)) if isinstance(v, Static) else getattr(v, part) for v in vals]
+            parts.append(self.value(bounds, f"{name}_{part}"))
+        return next((p for p in parts if isinstance(p, Poison)), RangeVal(*parts))
+
     def _maybe_unbound(self, vals: list[AbsVal], name: str) -> AbsVal:
         bound = [v for v in vals if not isinstance(v, Unbound)]
         place = (self.cx.path, self.cx.span.file, self.cx.span.line, self.cx.span.column, name)
@@ -316,7 +327,7 @@ class _Merger:
             return self._choice(vals, name)
         self._made_references(vals)
         try:
-            types = [type_in(self.cx, e, v) for e, v in zip(self.incoming, vals)]
+            types = [held_type_in(self.cx, e, v) for e, v in zip(self.incoming, vals)]
         except NoType:
             return self._choice(vals, name)
         if any(map(may_be_unbound, vals)) and any(
@@ -412,7 +423,7 @@ class _Merger:
                 with Inside(self.cx, path):
                     as_runtime(self.cx, option)
             try:
-                t = None if is_itself(option) else type_in(self.cx, path, option)
+                t = None if is_itself(option) else held_type_in(self.cx, path, option)
             except NoType:
                 t = None
             example = option

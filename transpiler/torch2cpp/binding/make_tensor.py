@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -66,7 +67,20 @@ def tensor_from_data(cx: Context, data: AbsVal, dtype: torch.dtype | None) -> Ab
     want: Type = kind
     for _ in dims:
         want = ListType(want)
+    if len(dims) > 1 and isinstance(obj, Rt) and isinstance(obj.type, ListType):
+        return _or_flat(cx, obj, target, lambda: _emit(cx, _nested(cx, data, want), target, dims))
     return _emit(cx, _nested(cx, data, want), target, dims)
+
+
+def _or_flat(cx: Context, rows: Rt, dtype: torch.dtype, some: Callable[[], AbsVal]) -> AbsVal:
+    """A tensor of rows whose number is decided at run time: without rows it has one dimension, as in Python."""
+    from torch2cpp.binding.control import branch
+
+    def none() -> AbsVal:
+        return call_aten(cx, "empty", [Tup((Static(0),))], {"dtype": Static(dtype)}, label="tensor")
+
+    empty = cx.host("eq", cx.host("list.len", rows.operand), 0, label="is_empty")
+    return branch(cx, empty, none, some, "tensor", cx.span)
 
 
 def _must_have_items(cx: Context, obj: Rt, kind: ScalarType) -> None:

@@ -16,7 +16,15 @@ import torch
 
 from torch2cpp.binding.cached_properties import cached_property
 from torch2cpp.binding.context import Context, Restart, struct_name
-from torch2cpp.binding.convert import NoType, describe, from_operand, static_type, to_operand
+from torch2cpp.binding.convert import (
+    NoType,
+    describe,
+    from_operand,
+    member_type,
+    position_among,
+    static_type,
+    to_operand,
+)
 from torch2cpp.binding.dict_kinds import factory_in_model, kind_of
 from torch2cpp.binding.growth import note_container
 from torch2cpp.binding.values import AbsVal, Host, Ref, Rt, RtObj, Static, Tensor
@@ -31,7 +39,6 @@ from torch2cpp.hostir.types import (
     StructType,
     TupleType,
     Type,
-    enum_type,
     join,
     join_or_union,
 )
@@ -92,7 +99,7 @@ def runtime_type(cx: Context, value: Any) -> Type:
             raise NoType("a dict of unlike values")
         return DictType(key, item, kind_of(cx, factory_in_model(value), id(value)))
     if isinstance(value, enum.Enum):
-        return enum_type(type(value))
+        return member_type(type(value))
     if isinstance(value, tuple) and not hasattr(value, "_fields"):
         return TupleType(tuple(runtime_type(cx, x) for x in value))
     if has_fields(value) and not isinstance(value, type | torch.Tensor | torch.nn.Module | enum.Enum):
@@ -169,7 +176,7 @@ def _as_initial(value: Any, t: Type) -> Any:
     if value is ABSENT:
         return None
     if isinstance(value, enum.Enum) and isinstance(t, ScalarType) and t.of:
-        return list(type(value)).index(value)
+        return position_among(t, value)
     return value
 
 

@@ -14,7 +14,7 @@ from torch2cpp.binding.builtin_table import TABLE, Handler, static_first, tensor
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.convert import describe, is_scalar, resolve, type_of
 from torch2cpp.binding.in_python import numpy_functions as bodies
-from torch2cpp.binding.values import AbsVal, Array, Host, ListObj, Rt, Static, Tup
+from torch2cpp.binding.values import AbsVal, Array, Host, ListObj, Rt, StarRest, Static, Tup
 from torch2cpp.hostir.types import BOOL, FLOAT, INT, ListType
 
 Args = list[AbsVal]
@@ -33,6 +33,8 @@ def _elementwise(name: str, body: Any) -> Handler:
     def run(cx: Context, args: Args, kwargs: Kwargs) -> AbsVal:
         if any(isinstance(a, Array) for a in args):
             return arrays.function(cx, name, args, kwargs)
+        if any(isinstance(a, StarRest) for a in args):
+            return _body(cx, body, args, kwargs)
         t = operators.tensor_of(cx, resolve(cx, args[0]))
         if t is not None and t.rank > 0:
             # numpy takes a tensor's array
@@ -153,6 +155,9 @@ def _register() -> None:
     same = ("sqrt", "exp", "log", "log2", "log10", "sin", "cos", "tan", "floor", "ceil", "rint", "sign", "maximum",
             "minimum", "clip")  # fmt: skip
     for name in same:
+        f = getattr(np, name)
+        TABLE[f] = static_first(f)(_elementwise(name, getattr(bodies, name)))
+    for name in ("hypot", "arctan2", "arctan", "log1p", "expm1", "deg2rad", "rad2deg", "radians", "degrees"):
         f = getattr(np, name)
         TABLE[f] = static_first(f)(_elementwise(name, getattr(bodies, name)))
     TABLE[np.round] = static_first(np.round)(_elementwise("round", bodies.round_))

@@ -59,8 +59,9 @@ def _listed(cx: Context, iterable: AbsVal) -> list[AbsVal] | Rt:
     if isinstance(o, Rt) and isinstance(o.type, ListType):
         return o
     if isinstance(o, Rt) and isinstance(o.type, SetType):
-        members = cx.host("set.sorted", o.operand, label="members")
-        return Rt(members, members.type, example=o.example)
+        from torch2cpp.binding.set_methods import members_of
+
+        return members_of(cx, o)
     if isinstance(o, Rt) and isinstance(o.type, DictType):
         keys = cx.host("dict.keys", o.operand, type_=ListType(o.type.key), label="keys")
         return Rt(keys, keys.type)

@@ -6,24 +6,23 @@ import operator
 from typing import Any
 
 from torch2cpp.binding import operators, struct_dicts
-from torch2cpp.binding.container_operators import contains
-from torch2cpp.binding.containers import as_list, new_dict, new_set
+from torch2cpp.binding.containers import new_dict, new_set
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.control import branch
 from torch2cpp.binding.convert import NoType, describe, resolve, to_operand
-from torch2cpp.binding.dict_methods import SET, members_in_order, set_add
 from torch2cpp.binding.dict_views import is_view, snapshot
 from torch2cpp.binding.item_writes import dict_update
 from torch2cpp.binding.items import get_item
-from torch2cpp.binding.literal_sets import LiteralSet, make_run_time_set, make_set
-from torch2cpp.binding.values import NONE, AbsVal, DictObj, Rt, Static, Tup
+from torch2cpp.binding.literal_sets import LiteralSet, as_made, make_run_time_set, make_set, run_time_copy
+from torch2cpp.binding.set_methods import SET, as_run_time, combined, members_in_order, set_add
+from torch2cpp.binding.values import AbsVal, DictObj, Rt, Static, Tup
 from torch2cpp.hostir.types import DictType, SetType
 
 _PYTHON = {
     "|": operator.or_, "&": operator.and_, "-": operator.sub, "^": operator.xor,
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
 }  # fmt: skip
-_METHODS = {"|": "union", "&": "intersection", "-": "difference"}
+_METHODS = {"|": "union", "&": "intersection", "-": "difference", "^": "symmetric_difference"}
 
 
 def is_set(o: AbsVal) -> bool:
@@ -54,15 +53,8 @@ def set_binary(cx: Context, sign: str, a: AbsVal, b: AbsVal) -> AbsVal | None:
     if sign not in ("|", "&", "-", "^") or not (is_set(x) and is_set(y)):
         return None
     if isinstance(x, Static) and isinstance(y, Static):
-        return make_set(cx, _PYTHON[sign](x.value, y.value), cx.site(None))
-    left, right = _run_time(cx, x), _run_time(cx, y)
-    if sign != "^":
-        return SET[_METHODS[sign]](cx, left, [right], {})
-    with cx.at("left"):
-        only_left = SET["difference"](cx, left, [right], {})
-    with cx.at("right"):
-        only_right = SET["difference"](cx, right, [left], {})
-    return SET["union"](cx, only_left, [only_right], {})
+        return make_set(cx, _PYTHON[sign](as_made(x.value), as_made(y.value)), cx.site(None))
+    return combined(cx, _METHODS[sign], as_run_time(cx, a, "left"), as_run_time(cx, b, "right"), cx.site(None))
 
 
 def _as_set(cx: Context, v: AbsVal, side: str) -> AbsVal:
@@ -79,10 +71,7 @@ def _as_set(cx: Context, v: AbsVal, side: str) -> AbsVal:
 
 def _run_time(cx: Context, o: AbsVal) -> AbsVal:
     """A set as a run-time one: a copy of a known one."""
-    if isinstance(o, Rt):
-        return o
-    members = sorted(o.value, key=repr)
-    return new_set(cx, [Static(m) for m in members], (cx.site(None), "known"))
+    return o if isinstance(o, Rt) else resolve(cx, run_time_copy(cx, o.value, (cx.site(None), "known")))
 
 
 def set_inplace(cx: Context, sign: str, old: AbsVal, value: AbsVal) -> bool:
@@ -91,36 +80,14 @@ def set_inplace(cx: Context, sign: str, old: AbsVal, value: AbsVal) -> bool:
     if sign == "|" and is_dict(cx, o) and not isinstance(o, Static) and is_dict(cx, other):
         dict_update(cx, old, value)
         return True
-    if not is_set(o) or not is_set(other) or sign not in ("|", "&", "-"):
+    if not is_set(o) or not is_set(other) or sign not in _METHODS:
         return False
     if isinstance(o, Static):
         if not isinstance(o.value, LiteralSet):
             return False
         make_run_time_set(cx, o.value)
-    if sign == "|":
-        SET["update"](cx, old, [value], {})
-        return True
-    # The members are listed before any is taken out.
-    _discard_where(cx, old, as_list(cx, members_in_order(cx, old)), value, sign == "-")
+    SET["update" if sign == "|" else f"{_METHODS[sign]}_update"](cx, old, [value], {})
     return True
-
-
-def _discard_where(cx: Context, old: AbsVal, members: AbsVal, other: AbsVal, inside: bool) -> None:
-    from torch2cpp.binding.comprehensions import consume
-
-    def one(x: AbsVal) -> None:
-        found = contains(cx, other, x)
-        gone = found if inside else operators.logical_not(cx, found)
-
-        def discard() -> AbsVal:
-            return SET["discard"](cx, old, [x], {})
-
-        if not isinstance(gone, Static):
-            branch(cx, gone.operand, discard, lambda: NONE, "member", cx.span)
-        elif gone.value:
-            discard()
-
-    consume(cx, members, one, (cx.site(None), "discard"))
 
 
 def set_compare(cx: Context, sign: str, a: AbsVal, b: AbsVal) -> AbsVal | None:

@@ -13,6 +13,7 @@ from torch2cpp.binding.dict_views import snapshot
 from torch2cpp.binding.list_methods import list_append, make_run_time_list, static_value
 from torch2cpp.binding.optional import held, is_none
 from torch2cpp.binding.own_equality import compares_itself, sort
+from torch2cpp.binding.set_methods import is_ordered
 from torch2cpp.binding.values import NONE, AbsVal, Host, Iter, ListObj, Rt, Static, Tup
 from torch2cpp.hostir.ops import Operand
 from torch2cpp.hostir.types import (
@@ -41,11 +42,11 @@ def sorted_list(cx: Context, iterable: AbsVal, key: AbsVal = NONE, reverse: AbsV
     site = (cx.site(None), "sorted")
     ref: AbsVal
     if isinstance(o, Rt) and isinstance(o.type, SetType):
-        if not _is_none(key):
+        if not _is_none(key) and not is_ordered(cx, o.type.elem):
             cx.refuse("T2C234", "a set is sorted by a key, equal keys in an undefined order", "sort the set first")
-        value = cx.host("set.sorted", o.operand, label="sorted")
+        value = cx.host("set.sorted" if _is_none(key) else "set.members", o.operand, label="sorted")
         ref = run_time(cx, Rt(value, value.type, example=o.example), site)
-        if isinstance(reverse, Static) and not reverse.value:
+        if _is_none(key) and isinstance(reverse, Static) and not reverse.value:
             return ref
     else:
         ref = _new(cx, iterable, o, site)

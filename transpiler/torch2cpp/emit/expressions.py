@@ -372,6 +372,6 @@ def _wanted_by_mapping(op: HostOp, i: int, container: Type | None, result: Type 
         return result.elem
     if op.name.startswith("dict.") and isinstance(container, DictType) and i in (1, 2) and op.name != "dict.update":
         return container.key if i == 1 else container.value
-    if op.name.startswith("set.") and isinstance(container, SetType) and i == 1:
+    if op.name in ("set.add", "set.discard", "set.contains") and isinstance(container, SetType) and i == 1:
         return container.elem
     return None

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 import operator
+import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, final
@@ -193,6 +194,11 @@ for _name in ("gcd", "lcm", "comb", "perm"):
     _row(f"math.{_name}", _checked(getattr(math, _name)), f"math::{_name}", "raises", INT)
 for _name in ("factorial", "isqrt"):
     _row(f"math.{_name}", _checked(getattr(math, _name)), f"math::{_name}", "raises", INT)
+
+# Of lists of numbers.
+_row("math.fsum", math.fsum, "math::fsum", "reads", FLOAT)
+for _name in ("mean", "variance", "pvariance", "stdev", "pstdev"):
+    _row(f"statistics.{_name}", getattr(statistics, _name), f"statistics::{_name}", "reads", FLOAT)
 
 # Strings.
 _row("str.add", operator.add, "({0} + {1})", "pure", STR)
@@ -379,6 +385,19 @@ _row("set.add", lambda s, x: s.add(x), "{0}.add({1})", "writes", None)
 _row("set.discard", lambda s, x: s.discard(x), "{0}.discard({1})", "writes", None)
 _row("set.contains", operator.contains, "{0}.contains({1})", "reads", BOOL)
 _row("set.sorted", sorted, "{0}.sorted()", "reads", lambda s: ListType(s.elem))
+#: In the order in which Python walks the set: see SetType.
+_row("set.members", list, "{0}.members()", "reads", lambda s: ListType(s.elem))
+_row("set.copy", set, "{0}.copy()", "reads", lambda s: s)
+_row("set.union", operator.or_, "{0}.set_union({1})", "reads", lambda s, _: s)
+_row("set.intersection", operator.and_, "{0}.intersection({1})", "reads", lambda s, _: s)
+_row("set.difference", operator.sub, "{0}.difference({1})", "reads", lambda s, _: s)
+_row("set.symmetric_difference", operator.xor, "{0}.symmetric_difference({1})", "reads", lambda s, _: s)
+for _name in ("update", "intersection_update", "difference_update", "symmetric_difference_update"):
+    _row(f"set.{_name}", getattr(set, _name), f"{{0}}.{_name}({{1}})", "writes", None)
+#: What `update` does with the keys of a dict, which makes room for all of them first.
+_row("set.update_keys", lambda s, keys: s.update(dict.fromkeys(keys)), "{0}.update_keys({1})", "writes", None)
+_row("set.clear", lambda s: s.clear(), "{0}.clear()", "writes", None)
+_row("set.pop", lambda s: s.pop(), "{0}.pop()", "writes", _elem)
 
 # Tuples, records, structs, optionals, unions. Their result types come from the result value.
 _row("tuple.make", lambda *xs: tuple(xs), "{T}{{{args}}}", "pure", lambda *xs: TupleType(tuple(xs)))

@@ -7,6 +7,7 @@ Every type is a frozen value; two types are the same when they compare equal.
 from __future__ import annotations
 
 import enum
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeVar, final
 
@@ -32,11 +33,12 @@ class ScalarType:
     """A Python scalar: int is 64-bit and overflow raises, float is a double."""
 
     kind: Literal["bool", "int", "float", "str", "complex"]
-    #: For an int that stands for one of these members of an enum: by its position among them.
-    of: tuple[enum.Enum, ...] = ()
+    #: For an int that stands for one of these objects: by its position among them. They are the members of
+    #: an enum, or some modules of the model.
+    of: tuple[enum.Enum | torch.nn.Module, ...] = ()
 
     def __str__(self) -> str:
-        return type(self.of[0]).__name__ if self.of else self.kind
+        return " | ".join(dict.fromkeys(type(x).__name__ for x in self.of)) if self.of else self.kind
 
 
 @final
@@ -205,9 +207,30 @@ NONE = NoneType()
 NEVER = NeverType()
 
 
-def enum_type(cls: type[enum.Enum]) -> ScalarType:
-    """A member of an enum as a run-time value."""
-    return ScalarType("int", tuple(cls))
+#: Flags of an enum that are kept at run time: each combination of them is a value of its own.
+MAX_FLAGS = 8
+
+
+def enum_type(cls: type[enum.Enum]) -> ScalarType | None:
+    """A member of an enum as a run-time value; None for an enum of too many flags."""
+    if not issubclass(cls, enum.Flag):
+        return ScalarType("int", tuple(cls))
+    single = list(cls)
+    if len(single) > MAX_FLAGS:
+        return None
+    combined = [cls(0)]
+    for flag in single:
+        combined += [c | flag for c in combined]
+    return ScalarType("int", tuple(combined))
+
+
+def module_type(modules: Sequence[torch.nn.Module]) -> ScalarType:
+    """One of several modules as a run-time value."""
+    return ScalarType("int", tuple(dict.fromkeys(modules)))
+
+
+def _holds_modules(t: Type) -> bool:
+    return isinstance(t, ScalarType) and bool(t.of) and isinstance(t.of[0], torch.nn.Module)
 
 
 def limit_of(kind: str) -> int | None:
@@ -264,6 +287,8 @@ def join(a: Type, b: Type) -> Type | None:
         return b
     if _is_int(a) and _is_int(b):
         return INT
+    if _holds_modules(a) and _holds_modules(b):
+        return module_type((*a.of, *b.of))  # type: ignore[union-attr]
     if _may_be_absent(a) or _may_be_absent(b):
         return _join_absent(a, b)
     if isinstance(a, NoneType):

@@ -69,6 +69,7 @@ _GETTERS = {
     "dict.get",
     "dict.find",
     "dict.pop",
+    "set.pop",
 }
 #: Take or set what stands at a constant place: container, place.
 _FIELD_GETTERS = {"tuple.get", "record.get", "struct.get"}
@@ -87,6 +88,17 @@ _MERGERS = {
     "dict.keys",
     "dict.values",
     "set.sorted",
+    "set.members",
+    "set.copy",
+    "set.union",
+    "set.intersection",
+    "set.difference",
+    "set.symmetric_difference",
+    "set.update",
+    "set.intersection_update",
+    "set.difference_update",
+    "set.symmetric_difference_update",
+    "set.update_keys",
 }
 #: Only look, or make something new.
 _DETACHED = {
@@ -98,6 +110,12 @@ _DETACHED = {
     "equal",
     "print",
     "list.sum",
+    "math.fsum",
+    "statistics.mean",
+    "statistics.variance",
+    "statistics.pvariance",
+    "statistics.stdev",
+    "statistics.pstdev",
     "list.contains",
     "list.index",
     "list.count",
@@ -109,6 +127,7 @@ _DETACHED = {
     "dict.delete",
     "set.contains",
     "set.discard",
+    "set.clear",
 }
 
 

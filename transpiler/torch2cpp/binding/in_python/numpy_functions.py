@@ -48,6 +48,44 @@ def tan(x):
     return math.nan if math.isinf(x) else math.tan(x)
 
 
+def hypot(x, y):
+    """`np.hypot`"""
+    return math.hypot(x, y)
+
+
+def arctan2(y, x):
+    """`np.arctan2`"""
+    return math.atan2(y, x)
+
+
+def arctan(x):
+    """`np.arctan`"""
+    return math.atan(x)
+
+
+def log1p(x):
+    """`np.log1p`"""
+    return math.nan if x < -1 else -math.inf if x == -1 else math.log1p(x)
+
+
+def expm1(x):
+    """`np.expm1`"""
+    return math.inf if x > 709.782712893384 else math.expm1(x)
+
+
+def radians(x):
+    """`np.radians`"""
+    return math.radians(x)
+
+
+def degrees(x):
+    """`np.degrees`"""
+    return math.degrees(x)
+
+
+deg2rad, rad2deg = radians, degrees
+
+
 def rint(x):
     """`np.rint` of a float."""
     if not math.isfinite(x) or math.fabs(x) >= _BIG:

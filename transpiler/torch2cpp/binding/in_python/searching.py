@@ -60,3 +60,9 @@ def sort(items: Any) -> None:
         if low < i:
             del items[i]
             items.insert(low, item)
+
+
+def in_range(x: int, start: int, stop: int, step: int) -> bool:
+    """`x in range(start, stop, step)`"""
+    inside = start <= x < stop if step > 0 else stop < x <= start
+    return inside and (x - start) % step == 0

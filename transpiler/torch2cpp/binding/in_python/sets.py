@@ -23,3 +23,31 @@ def apart(members, other):
         if x in other:
             return False
     return True
+
+
+def union(first, others):
+    """`first.union(*others)`"""
+    out = first.copy()
+    for i in range(len(others)):
+        out.update(others[i])
+    return out
+
+
+def intersection(first, others):
+    """`first.intersection(*others)`"""
+    if len(others) == 0:
+        return first.copy()
+    out = first
+    for i in range(len(others)):
+        out = out & others[i]
+    return out
+
+
+def difference(first, others):
+    """`first.difference(*others)`"""
+    if len(others) == 0:
+        return first.copy()
+    out = first - others[0]
+    for i in range(1, len(others)):
+        out -= others[i]
+    return out
