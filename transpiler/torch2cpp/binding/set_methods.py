@@ -316,7 +316,7 @@ def _unbound(name: str) -> CallHandler:
         if isinstance(count, Host):
             none = operators.logical_not(cx, count)
             text = f"unbound method set.{name}() needs an argument"
-            raise_if(cx, none.operand, TypeError, lambda: text)  # type: ignore[union-attr]
+            raise_if(cx, none.operand, TypeError, lambda: text)
         return _with_all(cx, name, get_item(cx, every, Static(0)), get_item(cx, every, Static(slice(1, None, None))))
 
     return run
