@@ -1,11 +1,10 @@
-#include <torch2cpp/exact_sums.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <vector>
 
 #include <torch2cpp/errors.h>
+#include <torch2cpp/exact_sums.h>
 
 namespace torch2cpp {
 namespace {

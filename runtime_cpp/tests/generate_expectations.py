@@ -364,9 +364,8 @@ def sum_rows() -> Iterator[Row]:
     for xs in cases:
         for name in ("mean", "variance", "pvariance", "stdev", "pstdev"):
             if max(map(abs, xs)) < 1e300 or math.inf in xs:
-                compute = getattr(statistics, name)
-                expected = outcome(lambda *x, compute=compute: compute(x), tuple(xs))
-                yield f"statistics.{name}", tuple(xs), expected or ""
+                function = getattr(statistics, name)
+                yield f"statistics.{name}", tuple(xs), outcome(lambda *x, f=function: f(x), tuple(xs)) or ""
         yield "math.fsum", tuple(xs), outcome(lambda *x: math.fsum(x), tuple(xs)) or ""
 
 

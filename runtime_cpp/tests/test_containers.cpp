@@ -1,4 +1,5 @@
-// Lists, the order of sets and exact sums against CPython (data/lists.tsv); dicts, sets, tuples, optionals and unions by hand.
+// Lists, the order of sets and exact sums against CPython (data/lists.tsv); dicts, sets, tuples, optionals and unions
+// by hand.
 #include <torch2cpp/containers.h>
 #include <torch2cpp/exact_sums.h>
 

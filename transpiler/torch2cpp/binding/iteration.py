@@ -238,8 +238,7 @@ def _rt_items(cx: Context, o: Rt) -> Items:
             from torch2cpp.binding.set_methods import is_ordered, members_of
 
             if not is_ordered(cx, o.type.elem):
-                message = f"iteration over {describe(cx, o)}, whose order is not defined"
-                cx.refuse("T2C165", message, "iterate over sorted(the set)")
+                cx.refuse("T2C165", "iteration over a set, whose order is not defined", "iterate over sorted(the set)")
             return _rt_items(cx, members_of(cx, o))
     from torch2cpp.binding import struct_dicts
 

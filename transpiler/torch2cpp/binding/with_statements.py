@@ -22,7 +22,7 @@ from torch2cpp.binding.convert import describe
 from torch2cpp.binding.expressions import evaluate
 from torch2cpp.binding.generators import GeneratorCall
 from torch2cpp.binding.in_python import contexts
-from torch2cpp.binding.values import AbsVal, Func, Iter, Native, Static
+from torch2cpp.binding.values import NONE, AbsVal, Choice, Func, Iter, Native, Option, Static
 from torch2cpp.binding.with_generators import run_context
 
 _HARMLESS = (
@@ -60,6 +60,9 @@ def _within(cx: Context, manager: AbsVal, inside: Callable[[AbsVal], None]) -> N
     from torch2cpp.binding.calls import call_python, find_method
 
     value: Any = manager.value if isinstance(manager, Static) else None
+    if isinstance(manager, Choice) and all(_does_nothing(o) for o in manager.options):
+        inside(NONE)
+        return
     if isinstance(value, _HARMLESS):
         inside(manager)
         return
@@ -81,6 +84,20 @@ def _within(cx: Context, manager: AbsVal, inside: Callable[[AbsVal], None]) -> N
         return
     remedy = "use a class with __enter__ and __exit__, or contextlib.contextmanager"
     cx.refuse("T2C196", f"with {describe(cx, manager)}", remedy)
+
+
+def _does_nothing(option: Option) -> bool:
+    """Whether one of the managers that a choice may be changes nothing, and gives None."""
+    value = option.static.value if option.slot is None and isinstance(option.static, Static) else None
+    if isinstance(value, contextlib.nullcontext):
+        return value.enter_result is None
+    return isinstance(value, _HARMLESS)
+
+
+def _nullcontext(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
+    if not args and not kwargs:
+        return Static(contextlib.nullcontext())
+    return context_of(cx, Static(contexts.nullcontext), args, kwargs)
 
 
 def decorated_generator(value: Any) -> types.FunctionType | None:
@@ -109,4 +126,4 @@ def _contextmanager(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) 
 
 TABLE[contextlib.contextmanager] = _contextmanager
 TABLE[contextlib.suppress] = lambda cx, a, k: context_of(cx, Static(contexts.suppress), a, k)
-TABLE[contextlib.nullcontext] = lambda cx, a, k: context_of(cx, Static(contexts.nullcontext), a, k)
+TABLE[contextlib.nullcontext] = _nullcontext
