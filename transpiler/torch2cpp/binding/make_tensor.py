@@ -27,6 +27,7 @@ from torch2cpp.hostir.types import (
     TensorType,
     TupleType,
     Type,
+    UnionType,
 )
 
 _DTYPES = {BOOL: torch.bool, INT: torch.int64, FLOAT: torch.float32, COMPLEX: torch.complex64}
@@ -54,6 +55,9 @@ def tensor_from_data(cx: Context, data: AbsVal, dtype: torch.dtype | None) -> Ab
     if is_scalar(obj):
         assert isinstance(obj, Host)
         return _emit(cx, obj.operand, dtype or _DTYPES[obj.type], ())
+    mixed = _is_mixed(obj.type) if isinstance(obj, Rt) else False
+    if mixed:
+        return _of_mixed(cx, data, dtype)
     data = _without_none(cx, data, dtype, (cx.site(None), "held"))
     found = _shape(cx, data)
     if found is None:
@@ -81,6 +85,40 @@ def _or_flat(cx: Context, rows: Rt, dtype: torch.dtype, some: Callable[[], AbsVa
 
     empty = cx.host("eq", cx.host("list.len", rows.operand), 0, label="is_empty")
     return branch(cx, empty, none, some, "tensor", cx.span)
+
+
+def _is_mixed(t: Type) -> bool:
+    """Whether it is a run-time list of numbers, or of lists of numbers, that are ints or floats as decided then."""
+    if not isinstance(t, ListType):
+        return False
+    if isinstance(t.elem, UnionType):
+        return all(m in (BOOL, INT, FLOAT) for m in t.elem.members)
+    return _is_mixed(t.elem)
+
+
+def _of_mixed(cx: Context, data: AbsVal, dtype: torch.dtype | None) -> AbsVal | None:
+    """`torch.tensor` of ints and floats: of floats where there is one."""
+    from torch2cpp.binding.calls import call_python
+    from torch2cpp.binding.control import branch
+    from torch2cpp.binding.in_python import tensor_lists
+
+    nested = isinstance(resolve(cx, data).type.elem, ListType)
+
+    def converted(body: Any, kind: torch.dtype | None) -> AbsVal:
+        made = tensor_from_data(cx, call_python(cx, body, [data], {}), kind)
+        assert made is not None
+        return made
+
+    as_floats = tensor_lists.rows_of_floats if nested else tensor_lists.floats
+    if dtype is not None and dtype.is_floating_point:
+        return converted(as_floats, dtype)
+    if dtype is not None:
+        return None
+    any_float = call_python(cx, tensor_lists.any_float_row if nested else tensor_lists.any_float, [data], {})
+    assert isinstance(any_float, Host)
+    as_ints = tensor_lists.rows_of_ints if nested else tensor_lists.ints
+    floats, ints = (lambda: converted(as_floats, None)), (lambda: converted(as_ints, None))
+    return branch(cx, any_float.operand, floats, ints, "tensor", cx.span)
 
 
 def _must_have_items(cx: Context, obj: Rt, kind: ScalarType) -> None:
@@ -188,9 +226,7 @@ def _shape(cx: Context, data: AbsVal) -> tuple[tuple[Dim, ...], Any] | None:
         return None
     shapes = [i for i in inner if i is not None]
     kinds = [k for _, k in shapes]
-    kind = next((k for k in kinds if isinstance(k, torch.dtype)), None) or (
-        FLOAT if FLOAT in kinds else INT if INT in kinds else kinds[0]
-    )
+    kind = next((k for k in kinds if isinstance(k, torch.dtype)), None) or _widest(kinds)
     return ((len(elems), *shapes[0][0]), kind)
 
 
@@ -203,9 +239,17 @@ def _rt_shape(cx: Context, t: Type, depth: int) -> tuple[tuple[Dim, ...], Any] |
         inner = _rt_shape(cx, t.elem, depth + 1)
         return None if inner is None else ((fresh_sym(cx, ("list", depth, cx.site(None))), *inner[0]), inner[1])
     if isinstance(t, TupleType) and t.elems:
-        inner = _rt_shape(cx, t.elems[0], depth + 1)
-        return None if inner is None else ((len(t.elems), *inner[0]), inner[1])
+        parts = [_rt_shape(cx, e, depth + 1) for e in t.elems]
+        known = [p for p in parts if p is not None]
+        if len(known) < len(parts):
+            return None
+        return ((len(t.elems), *known[0][0]), _widest([kind for _, kind in known]))
     return None
+
+
+def _widest(kinds: list[Any]) -> Any:
+    """The type of a tensor of numbers of several types."""
+    return next(k for k in (COMPLEX, FLOAT, INT, BOOL, kinds[0]) if k in kinds)
 
 
 def _nested(cx: Context, data: AbsVal, want: Type) -> Any:
