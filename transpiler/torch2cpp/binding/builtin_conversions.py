@@ -164,7 +164,7 @@ def _run_time_tuple(cx: Context, v: AbsVal) -> AbsVal:
 def _dict(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
     from torch2cpp.binding.comprehensions import consume
     from torch2cpp.binding.containers import new_dict
-    from torch2cpp.binding.item_writes import dict_update, set_item
+    from torch2cpp.binding.item_writes import dict_update, put_mapping, set_item
     from torch2cpp.binding.unpacking import unpack
 
     ref = new_dict(cx, [], cx.site(None))
@@ -177,7 +177,7 @@ def _dict(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
         )
         if mapping:
             dict_update(cx, ref, args[0])
-        else:
+        elif not put_mapping(cx, ref, args[0]):
 
             def put(pair: AbsVal) -> None:
                 k, v = unpack(cx, pair, 2, None)

@@ -62,6 +62,8 @@ def branch(
         path.block.ops.append(Yield(tuple(operands), span))
     cx.emit(If(tuple(merged.results), cond, then_block, else_block, span))
     cx.state = merged.state
+    # What both arms know of the fields of objects was known before: values of one arm are not the other's.
+    cx.state.fields = {k: v for k, v in a.state.fields.items() if b.state.fields.get(k) is v}
     return merged.extras[0]
 
 

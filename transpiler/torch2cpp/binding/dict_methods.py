@@ -8,7 +8,7 @@ from torch2cpp.binding.context import Context, Restart
 from torch2cpp.binding.control import branch
 from torch2cpp.binding.convert import NoType, from_operand, resolve
 from torch2cpp.binding.dict_views import view
-from torch2cpp.binding.item_writes import dict_update, set_item
+from torch2cpp.binding.item_writes import dict_update, put_mapping, set_item
 from torch2cpp.binding.items import is_like, missing_key, need_static_if_loop
 from torch2cpp.binding.keys import key_operand
 from torch2cpp.binding.list_methods import Handler, arity, raise_if, static_value
@@ -173,7 +173,7 @@ def _update(cx: Context, ref: AbsVal, args: Args, kwargs: Kwargs) -> AbsVal:
         run_time = isinstance(o, Rt) and (isinstance(o.type, DictType) or struct_dicts.is_dict(cx, o))
         if run_time or isinstance(o, DictObj | PartialDict) or (isinstance(o, Static) and isinstance(o.value, dict)):
             dict_update(cx, ref, args[0])
-        else:
+        elif not put_mapping(cx, ref, args[0]):
 
             def one(pair: AbsVal) -> None:
                 k, v = unpack(cx, pair, 2, None)

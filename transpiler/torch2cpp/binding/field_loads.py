@@ -2,7 +2,7 @@
 
 So a field that was tested for None, or that was just assigned, is known not to be None. A write to a
 field of any object of the class makes what is known of that field of other objects uncertain: they may
-be one object. Where paths meet, nothing is known.
+be one object. After an `if`, what was known before is known where neither arm wrote; where loops begin, nothing is.
 """
 
 from __future__ import annotations

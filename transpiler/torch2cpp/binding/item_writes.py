@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+from collections.abc import Mapping
 from typing import Any
 
 from torch2cpp.binding import indexing, numpy_arrays, operators, partial_dicts
@@ -193,7 +194,7 @@ def dict_update(cx: Context, target: AbsVal, other: AbsVal) -> None:
     elif isinstance(o, Rt) and struct_dicts.is_dict(cx, o):
         for name in struct_dicts.keys(cx, o):
             set_item(cx, target, Static(name), struct_dicts.get_item(cx, o, Static(name)))
-    else:
+    elif not put_mapping(cx, target, other):
         t = resolve(cx, target)
         if isinstance(t, DictObj | PartialDict):
             widen_dict(cx, cx.state, t)
@@ -201,6 +202,24 @@ def dict_update(cx: Context, target: AbsVal, other: AbsVal) -> None:
         if not isinstance(o, Rt) or not isinstance(o.type, DictType):
             cx.refuse("T2C111", f"a dict is updated with {describe(cx, other)}", "update it with a dict")
         _update_run_time(cx, target, t, other, o)
+
+
+def put_mapping(cx: Context, target: AbsVal, other: AbsVal) -> bool:
+    """`target.update(other)` of a mapping that is no dict: what has `keys()`; whether it is one."""
+    from torch2cpp.binding.calls import call_method_if_any, find_method
+    from torch2cpp.binding.comprehensions import consume
+    from torch2cpp.binding.items import get_item
+
+    o = resolve(cx, other)
+    if isinstance(o, Static) and isinstance(o.value, Mapping):
+        for k, v in o.value.items():
+            set_item(cx, target, Static(k), Static(v))
+        return True
+    if isinstance(o, Static) or find_method(cx, other, "keys") is None:
+        return False
+    keys = call_method_if_any(cx, other, "keys", [])
+    consume(cx, keys, lambda k: set_item(cx, target, k, get_item(cx, other, k)), (cx.site(None), "keys"))
+    return True
 
 
 def _update_run_time(cx: Context, target: AbsVal, t: Rt, other: AbsVal, o: Rt) -> None:

@@ -329,7 +329,10 @@ class _Merger:
         try:
             types = [held_type_in(self.cx, e, v) for e, v in zip(self.incoming, vals)]
         except NoType:
-            return self._choice(vals, name)
+            known = [as_tup(v) for v in vals]
+            # Known tuples of objects that have no type: their items are told apart one by one.
+            alike = all(isinstance(t, Tup) and len(t.elems) == len(known[0].elems) for t in known)
+            return self._tuples(known, name) if alike and not isinstance(vals[0], Tup) else self._choice(vals, name)
         if any(map(may_be_unbound, vals)) and any(
             isinstance(t, OptionalType | NoneType) and not may_be_unbound(v) for v, t in zip(vals, types)
         ):
