@@ -100,7 +100,9 @@ def _of_mixed(cx: Context, data: AbsVal, dtype: torch.dtype | None) -> AbsVal | 
     """`torch.tensor` of ints and floats: of floats where there is one."""
     from torch2cpp.binding.calls import call_python
     from torch2cpp.binding.control import branch
-    from torch2cpp.binding.in_python import tensor_lists
+    from torch2cpp.binding.in_python import tensor_lists as bodies
+
+    tensor_lists: Any = bodies
 
     nested = isinstance(resolve(cx, data).type.elem, ListType)
 

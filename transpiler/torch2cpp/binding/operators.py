@@ -554,6 +554,8 @@ def _rt_truth(cx: Context, v: Rt) -> Static | Host:
                 return Static(False) if missing.value else truth(cx, held(cx, v))
             out = branch(cx, missing.operand, lambda: Static(False), lambda: truth(cx, held(cx, v)), "truth", cx.span)
             assert isinstance(out, Static | Host)
+            if isinstance(out, Host):
+                cx.knows.setdefault(out.operand.id, ((v,), ()))  # what is true is not None
             return out
         case StructType():
             from torch2cpp.binding import struct_dicts
