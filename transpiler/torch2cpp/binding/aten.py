@@ -19,7 +19,7 @@ from torch2cpp.binding.meta import OpFails, evaluate
 from torch2cpp.binding.shadow import item_hints, shadow_of
 from torch2cpp.binding.special_shapes import special_result
 from torch2cpp.binding.values import AbsVal, Choice, Host, ListObj, Meta, Rt, StarRest, Static, Tensor, Tup
-from torch2cpp.hostir.ops import Operand, TensorOp, Value
+from torch2cpp.hostir.ops import Operand, TensorOp, Value, leaves, map_leaves
 from torch2cpp.hostir.types import INT, NEVER, ListType, OptionalType, TensorType
 
 #: Python's spelling of an argument -> ATen's.
@@ -187,6 +187,8 @@ def _bind(cx: Context, op: torch._ops.OpOverload, args: list[AbsVal], kwargs: di
 
 
 _NO = object()
+#: Tensors with larger sides are not made just to see how an operator fails.
+_SMALL = 1024
 
 
 def _defaults_to_none(p: Any) -> bool:
@@ -318,8 +320,9 @@ def emit_op(cx: Context, op: torch._ops.OpOverload, bound: dict[str, Any], label
         if out is None:
             out = evaluate(cx, op, args, kwargs, op.name())  # type: ignore[no-untyped-call]
     except OpFails as error:
-        if cx.inside_options and error.anyhow is not None:
-            cx.raise_(type(error.anyhow), str(error.anyhow))
+        anyhow = error.anyhow or _error_of_known(op, args, kwargs) if cx.inside_options else None
+        if anyhow is not None:
+            cx.raise_(type(anyhow), str(anyhow))
         cx.refuse(
             "T2C140",
             f"{op._schema.name.removeprefix('aten::')} fails for every sample size: {error}",
@@ -327,6 +330,25 @@ def emit_op(cx: Context, op: torch._ops.OpOverload, bound: dict[str, Any], label
         )
     cx.mark("tensor")
     return _results(cx, op, args, kwargs, out, label)
+
+
+def _error_of_known(op: torch._ops.OpOverload, args: list[Any], kwargs: dict[str, Any]) -> Exception | None:
+    """What an operator raises on tensors whose sizes are all known; None where one is not."""
+
+    def real(x: Any) -> Any:
+        if isinstance(x, Tensor):
+            return torch.zeros([d for d in x.meta.dims if isinstance(d, int)], dtype=x.meta.dtype)
+        return x.value if isinstance(x, Static) else x
+
+    for x in leaves((args, kwargs)):
+        sized = isinstance(x, Tensor) and all(isinstance(d, int) and d <= _SMALL for d in x.meta.dims)
+        if isinstance(x, Host | Rt | Choice | Value) or (isinstance(x, Tensor) and not sized):
+            return None
+    try:
+        op(*map_leaves(args, real), **map_leaves(kwargs, real))
+    except (RuntimeError, IndexError, TypeError, ValueError) as error:
+        return error
+    return None
 
 
 def _arrange(op: torch._ops.OpOverload, bound: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:

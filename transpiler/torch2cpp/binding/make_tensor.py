@@ -71,7 +71,8 @@ def tensor_from_data(cx: Context, data: AbsVal, dtype: torch.dtype | None) -> Ab
     want: Type = kind
     for _ in dims:
         want = ListType(want)
-    if len(dims) > 1 and isinstance(obj, Rt) and isinstance(obj.type, ListType):
+    may_be_empty = dtype is not None or kind not in (INT, BOOL)
+    if len(dims) > 1 and may_be_empty and isinstance(obj, Rt) and isinstance(obj.type, ListType):
         return _or_flat(cx, obj, target, lambda: _emit(cx, _nested(cx, data, want), target, dims))
     return _emit(cx, _nested(cx, data, want), target, dims)
 
