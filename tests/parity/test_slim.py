@@ -142,6 +142,7 @@ int main(int argc, char** argv) {
   error(steps_values_set(in, "x", "int64", 2, sizes, NULL) == 0);
   error(steps_values_set(in, "x", "int64", 2, wrong, whole) == 0);
   error(steps_values_set(in, "x", "int65", 2, sizes, whole) == 0);
+  error(steps_values_set(in, "x", "int64", -1, sizes, whole) == 0);
   error(steps_values_set_text(in, "x", NULL) == 0);
   error(steps_create("nowhere.safetensors") == NULL);
   printf("%d\\n", (int)steps_values_count(NULL));
@@ -160,6 +161,7 @@ inputs is a null pointer
 data is a null pointer
 input 'sizes': expected sizes of a tensor, got -1
 input 'dtype': expected a dtype of PyTorch, got int65
+rank is not between 0 and 64
 text is a null pointer
 """
 #: Functions that ask for the environment or the locale, or end the program.
