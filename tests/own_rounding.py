@@ -19,11 +19,14 @@ from torch2cpp.parity.verdict import Verdict
 
 #: Model -> the input that it happens on.
 ROUNDED = {"030_spread_sampling_cloud": 4, "060_factor_with_retries": 2}
+#: Those over slim, whose kernels round in yet another way. The input of 061 makes 12 steps of a solver that is fed its
+#: own results, that of 053 goes through five inverse matrices.
+ROUNDED_BY_SLIM = ROUNDED | {"053_coupling_flow_both_ways": 1, "061_ik_solver": 3}
 
 
 def assert_as_near_to_float64(verdict: Verdict, path: Path) -> None:
     """No decision differs, nor any other input; the one is as near to float64 as eager is."""
-    number = ROUNDED[path.stem]
+    number = ROUNDED_BY_SLIM[path.stem]
     own, tolerances = _distance_from_float64(path, number)
     assert tolerances > 1, "eager is within the tolerance, and so must the program be"
     assert verdict.error is None
@@ -36,12 +39,13 @@ def _distance_from_float64(path: Path, number: int) -> tuple[float, float]:
     """The largest error of eager's float32, and how many tolerances of `check` the worst element is away."""
     file = load_model_file(path)
     model, args = file.make_model(), file.make_inputs()[number]
+    (entry,) = file.entries
     with torch.no_grad():
-        single = tensors_in(copy.deepcopy(model)(*args))
+        single = tensors_in(getattr(copy.deepcopy(model), entry)(*args))
         before = torch.get_default_dtype()
         torch.set_default_dtype(torch.float64)
         try:
-            double = tensors_in(model.double()(*map(_double, args)))
+            double = tensors_in(getattr(model.double(), entry)(*map(_double, args)))
         finally:
             torch.set_default_dtype(before)
     pairs = [(a.double(), b) for a, b in zip(single, double, strict=True) if a.is_floating_point()]

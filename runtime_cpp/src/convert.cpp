@@ -2,7 +2,6 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <cstdlib>
 #include <limits>
 
 #include <torch2cpp/convert.h>
@@ -99,6 +98,28 @@ int64_t to_int(std::string_view text) {
   return out;
 }
 
+namespace {
+
+// Whether a number that is no double is too large for one, rather than too small: by its decimal exponent.
+// (std::strtod would say it too, but reads the decimal point as the locale has it.)
+bool is_large(std::string_view number) {
+  const std::size_t mark = std::min(number.find_first_of("eE"), number.size());
+  const std::string_view digits = number.substr(0, mark);
+  int64_t exponent = 0;
+  if (mark < number.size()) {
+    std::string_view power = number.substr(mark + 1);
+    power.remove_prefix(power.starts_with('+') ? 1 : 0);
+    if (std::from_chars(power.data(), power.data() + power.size(), exponent).ec == std::errc::result_out_of_range) {
+      return !power.starts_with('-');
+    }
+  }
+  const auto point = static_cast<int64_t>(std::min(digits.find('.'), digits.size()));
+  const auto first = static_cast<int64_t>(digits.find_first_of("123456789"));
+  return static_cast<double>(exponent) + static_cast<double>(point - first) > 0;
+}
+
+}  // namespace
+
 double to_float(std::string_view text) {
   const std::string digits = number_text(text);
   std::string_view body = digits;
@@ -119,8 +140,7 @@ double to_float(std::string_view text) {
       raise_value_error("could not convert string to float: " + repr(std::string(text)));
     }
     if (error == std::errc::result_out_of_range) {
-      // Too large or too small for a double; strtod says which, and gives 0 or infinity.
-      out = std::strtod(std::string(body).c_str(), nullptr);
+      out = is_large(body) ? std::numeric_limits<double>::infinity() : 0.0;
     }
   }
   return negative ? -out : out;

@@ -1,4 +1,7 @@
-"""The corpus as programs without libtorch: same decisions, numbers within tolerance."""
+"""The corpus as programs without libtorch: same decisions, numbers within tolerance.
+
+Of four models one input rounds more than that in eager itself: there they are as near to float64 as eager is.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ import pytest
 
 from cpp_batch import Batch, assert_matches, build_batch
 from model_files import ROOT, load_model_file
+from own_rounding import ROUNDED_BY_SLIM, assert_as_near_to_float64
 from untaken_ways import UNTAKEN
 
 MODELS = sorted((ROOT / "tests/corpus/models").glob("*.py"))
@@ -22,4 +26,7 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Batch:
 @pytest.mark.slow
 @pytest.mark.parametrize("path", MODELS, ids=lambda path: path.stem)
 def test_without_libtorch(path: Path, compiled: Batch) -> None:
-    assert_matches(compiled, path.stem, UNTAKEN.get(path.stem, ()))
+    if path.stem in ROUNDED_BY_SLIM:
+        assert_as_near_to_float64(compiled.check(path.stem), path)
+    else:
+        assert_matches(compiled, path.stem, UNTAKEN.get(path.stem, ()))

@@ -36,12 +36,18 @@ class Steps(nn.Module):
         return state * 2, -1
 
 
+def made_steps() -> Steps:
+    """The model, always with the same weights."""
+    torch.manual_seed(1)
+    return Steps().eval()
+
+
 @pytest.fixture(scope="module")
 def steps(tmp_path_factory: pytest.TempPathFactory) -> Project:
     torch.manual_seed(0)
     examples = [(torch.randn(n, 8) * scale,) for n, scale in ((1, 1.0), (3, 0.1), (5, 4.0))]
     out = tmp_path_factory.mktemp("slim") / "steps"
-    return transpile(Steps().eval(), examples, runtime="slim", static=True, out=out, name="steps")
+    return transpile(made_steps(), examples, runtime="slim", static=True, out=out, name="steps")
 
 
 def test_program_has_no_libtorch(steps: Project) -> None:
@@ -70,28 +76,102 @@ def test_bundle_is_one_executable(steps: Project, tmp_path: Path) -> None:
     assert "MB at most" in done.stdout
 
 
-#: What goes wrong in the program is a null pointer and a text.
+#: What goes wrong in the program is a null pointer and a text. Two threads have a model each.
 _C_PROGRAM = """
+#include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <steps/steps_c.h>
 
-int main(int argc, char** argv) {
+static const char* weights;
+
+static steps_values* call(steps_model* model, float first) {
   const int64_t sizes[2] = {1, 8};
-  const float x[8] = {1, 2, 3, 4, 5, 6, 7, 8};
-  const int64_t whole[8] = {1, 2, 3, 4, 5, 6, 7, 8};
-  steps_model* model = steps_create(argc > 1 ? argv[1] : NULL);
+  const float x[8] = {first, 2, 3, 4, 5, 6, 7, 8};
   steps_values* in = steps_values_create();
   steps_values_set(in, "x", "float32", 2, sizes, x);
   steps_values* out = steps_call(model, "forward", in);
-  printf("%d values\\n", out == NULL ? -1 : (int)steps_values_count(out));
-  steps_values_set(in, "x", "int64", 2, sizes, whole);
-  printf("%s\\n", steps_call(model, "forward", in) == NULL ? steps_last_error() : "no error");
   steps_values_destroy(in);
-  steps_values_destroy(out);
+  return out;
+}
+
+static void* fifty_calls(void* last) {
+  steps_model* model = steps_create(weights);
+  for (int i = 0; i < 50; ++i) {
+    steps_values_destroy(*(steps_values**)last);
+    *(steps_values**)last = call(model, (float)(49 - i));
+  }
+  steps_destroy(model);
+  return NULL;
+}
+
+static void print(steps_values* values) {
+  const char* dtype;
+  const int64_t* sizes;
+  const void* data;
+  int64_t rank;
+  steps_values_get(values, "out.0", &dtype, &rank, &sizes, &data);
+  printf("%s %d", dtype, (int)rank);
+  for (int64_t i = 0; i < sizes[0] * sizes[1]; ++i) {
+    printf(" %.9g", ((const float*)data)[i]);
+  }
+  steps_values_get(values, "out.1", &dtype, &rank, &sizes, &data);
+  printf(" %s %" PRId64 "\\n", dtype, *(const int64_t*)data);
+}
+
+static void error(int failed) { printf("%s\\n", failed ? steps_last_error() : "no error"); }
+
+int main(int argc, char** argv) {
+  weights = argc > 1 ? argv[1] : NULL;
+  steps_values* last[2] = {NULL, NULL};
+  pthread_t threads[2];
+  for (int i = 0; i < 2; ++i) {
+    pthread_create(&threads[i], NULL, fifty_calls, &last[i]);
+  }
+  for (int i = 0; i < 2; ++i) {
+    pthread_join(threads[i], NULL);
+    print(last[i]);
+    steps_values_destroy(last[i]);
+  }
+
+  const int64_t sizes[2] = {1, 8}, wrong[2] = {-1, 8};
+  const int64_t whole[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+  steps_model* model = steps_create(weights);
+  steps_values* in = steps_values_create();
+  error(steps_call(model, "forward", in) == NULL);
+  error(steps_values_set(in, "x", "int64", 2, sizes, whole) == 0);
+  error(steps_call(model, "forward", in) == NULL);
+  error(steps_call(model, "backward", in) == NULL);
+  error(steps_call(NULL, "forward", in) == NULL);
+  error(steps_call(model, NULL, in) == NULL);
+  error(steps_call(model, "forward", NULL) == NULL);
+  error(steps_values_set(in, "x", "int64", 2, sizes, NULL) == 0);
+  error(steps_values_set(in, "x", "int64", 2, wrong, whole) == 0);
+  error(steps_values_set(in, "x", "int65", 2, sizes, whole) == 0);
+  error(steps_values_set(in, "x", "int64", -1, sizes, whole) == 0);
+  error(steps_values_set_text(in, "x", NULL) == 0);
+  error(steps_create("nowhere.safetensors") == NULL);
+  printf("%d\\n", (int)steps_values_count(NULL));
+  steps_values_destroy(in);
   steps_destroy(model);
   return 0;
 }
 """
+_C_ERRORS = """input 'x': expected float32 [?, 8], got nothing
+no error
+input 'x': expected float32 [?, 8], got int64 [1, 8]
+input 'entry': expected one of the entries, got backward
+model is a null pointer
+entry is a null pointer
+inputs is a null pointer
+data is a null pointer
+input 'sizes': expected sizes of a tensor, got -1
+input 'dtype': expected a dtype of PyTorch, got int65
+rank is not between 0 and 64
+text is a null pointer
+"""
+#: Functions that ask for the environment or the locale, or end the program.
+_NOT_CALLED = {"getenv", "secure_getenv", "setlocale", "newlocale", "strtod", "strtof", "abort", "exit", "_exit"}
 
 
 def test_c_program(steps: Project, tmp_path: Path) -> None:
@@ -110,9 +190,22 @@ set_target_properties(user PROPERTIES LINKER_LANGUAGE CXX)
     configure = [cmake(), "-S", tmp_path, "-B", tmp_path / "build", "-G", "Ninja", *settings]
     subprocess.run(configure, check=True, capture_output=True)
     subprocess.run([cmake(), "--build", tmp_path / "build", "-j1"], check=True, capture_output=True)
-    weights = str(steps.folder / "weights.safetensors")
-    done = subprocess.run([tmp_path / "build/user", weights], capture_output=True, text=True, check=True)
-    assert done.stdout == "2 values\ninput 'x': expected float32 [?, 8], got int64 [1, 8]\n"
+    command = [tmp_path / "build/user", steps.folder / "weights.safetensors"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env={})
+    first, second, errors = done.stdout.split("\n", 2)
+    assert first == second
+    dtype, rank, *numbers, of_step, step = first.split()
+    want, at = made_steps()(torch.tensor([[0.0, 2, 3, 4, 5, 6, 7, 8]]))
+    torch.testing.assert_close(torch.tensor([[*map(float, numbers)]]), want.detach(), rtol=1e-4, atol=1e-5)
+    assert (dtype, rank, of_step, int(step)) == ("float32", "2", "int64", at)
+    head, nowhere, nothing = errors[: len(_C_ERRORS)], *errors[len(_C_ERRORS) :].splitlines()
+    assert head == _C_ERRORS
+    assert "nowhere.safetensors" in nowhere
+    assert nothing == "0"
+    library = [p for p in (tmp_path / "build/steps").rglob("*.o") if "runner" not in p.parts and "_run" not in str(p)]
+    assert library
+    called = {line.split()[-1] for line in _output("nm", "-u", *map(str, library)).splitlines() if line.strip()}
+    assert not called & _NOT_CALLED
 
 
 class Noisy(nn.Module):

@@ -31,8 +31,13 @@ Tensor tensor_of(const std::string& dtype, const std::vector<int64_t>& sizes, co
       ScalarType::Long,   ScalarType::Half,   ScalarType::Float,  ScalarType::Double,       ScalarType::BFloat16,
       ScalarType::UInt16, ScalarType::UInt32, ScalarType::UInt64, ScalarType::ComplexFloat, ScalarType::ComplexDouble,
   };
+  // Far below where the number of bytes would overflow.
+  constexpr int64_t kMost = int64_t{1} << 48;
   int64_t count = 1;
   for (const int64_t size : sizes) {
+    if (size < 0 || size > kMost || (count > 0 && size > kMost / count)) {
+      throw InputError("input", "sizes", "sizes of a tensor", std::to_string(size));
+    }
     count *= size;
   }
   for (const ScalarType candidate : kAll) {

@@ -207,8 +207,10 @@ class Search:
             self._blame(error, open_regions)
             return
         as_eager = {d.name for d in open_regions if not self.cutting.is_cut(d) and self._choice(d)[0] == REFERENCE}
+        # Over libtorch the last form of a region is eager's own.
+        last = [d.name for d in open_regions if self.options.runtime.is_slim and self._choice(d)[0] == self.reference]
         work, toolchain = self.options.work, toolchain_of(self.options.target)
-        verdicts = verify(program, open_regions, self.samples, self.weights, work, as_eager, toolchain)
+        verdicts = verify(program, open_regions, self.samples, self.weights, work, as_eager, toolchain, last)
         for d in open_regions:
             verdict = verdicts.get(d.name)
             if verdict is None:
