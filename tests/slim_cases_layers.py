@@ -86,6 +86,30 @@ def sequences() -> Iterator[Case]:
         yield aten.embedding_bag.padding_idx, bags, {}
 
 
+def long_lines() -> Iterator[Case]:
+    """Convolutions of images whose lines fill vectors, and of channels on their own."""
+    torch.manual_seed(9)
+    windows = (([1], [1]), ([2], [1]), ([1, 2], [0, 4]), ([3, 1], [2, 1], [2, 3]), ([1, 3], [2, 2], [1, 2]))
+    for width in (14, 16, 33, 61):
+        image = torch.randn(2, 12, 19, width)
+        for rest in windows:
+            for out, groups, kernel in ((9, 1, (3, 3)), (16, 4, (3, 2)), (12, 2, (1, 5)), (24, 12, (3, 3))):
+                weight = torch.randn(out, 12 // groups, *kernel)
+                more = (*rest, [1])[:3]
+                yield aten.conv2d.default, (image, weight, torch.randn(out), *more, groups), {}
+                yield aten.conv2d.default, (image[:, :, ::2], weight, None, *more, groups), {}
+    deep = torch.randn(1, 70, 18, 32)
+    yield aten.conv2d.default, (deep, torch.randn(17, 70, 3, 3) / 25, torch.randn(17), [1], [1]), {}
+    yield aten.conv2d.default, (deep.double(), torch.randn(17, 70, 3, 3).double(), None, [1], [1]), {}
+    small = torch.randn(3, 5, 2, 1)
+    yield aten.conv2d.default, (small, torch.randn(5, 1, 3, 3), torch.randn(5), [1], [1], [1], 5), {}
+    yield aten.conv2d.default, (small, torch.randn(5, 1, 1, 1), None, [2], [3], [1], 5), {}
+    line = torch.randn(2, 6, 80)
+    yield aten.conv1d.default, (line, torch.randn(9, 6, 5), torch.randn(9), [2], [3], [2]), {}
+    yield aten.conv1d.default, (line, torch.randn(6, 1, 7), torch.randn(6), [1], [3], [1], 6), {}
+    yield aten.conv2d.default, (deep[:0], torch.randn(4, 70, 3, 3)), {}
+
+
 def images() -> Iterator[Case]:
     """Convolutions of three dimensions, other sizes, attention with heads."""
     torch.manual_seed(8)
@@ -215,6 +239,7 @@ GROUPS = {
     "subscripts": subscripts,
     "sequences": sequences,
     "images": images,
+    "long_lines": long_lines,
     "training": training,
     "drawn": drawn,
 }

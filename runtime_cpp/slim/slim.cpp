@@ -1,6 +1,7 @@
 // The runtime as one translation unit: headers cost more than their code. Units with options of their own stand apart.
 #include "src/arena.cpp"
 #include "src/conv_channels_last.cpp"
+#include "src/conv_direct.cpp"
 #include "src/copy.cpp"
 #include "src/dispatcher.cpp"
 #include "src/dtypes.cpp"

@@ -1,5 +1,6 @@
 // Convolutions: patches of the input as columns of a matrix, or directly where each channel is on its own.
 #include <algorithm>
+#include <type_traits>
 #include <vector>
 
 #include <torch2cpp/slim/conv.h>
@@ -143,6 +144,14 @@ constexpr int64_t kAtOnce = 512;
 
 template <class T>
 void convolve(const Plan& plan, const T* input, const T* weight, const T* bias, T* out) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (goes_depthwise(plan)) {
+      return convolve_depthwise(plan, input, weight, bias, out);
+    }
+    if (goes_direct(plan)) {
+      return convolve_direct(plan, input, weight, bias, out);
+    }
+  }
   const int64_t depth = plan.in_group() * plan.taps(), area = plan.out_area(), width = plan.out[2];
   const int64_t lines = area / width, most = std::clamp<int64_t>(kAtOnce / width, 1, lines);
   const bool each_alone = plan.in_group() == 1 && plan.groups > 1;

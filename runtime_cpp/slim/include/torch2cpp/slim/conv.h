@@ -40,4 +40,10 @@ bool goes_channels_last(const Plan& plan);
 Tensor convolve_channels_last(const Plan& plan, const Tensor& input, const Tensor& weight, const OptionalTensor& bias,
                               Shape result);
 
+// Convolutions of contiguous images with lines that are long enough, and of those with a kernel for each channel.
+bool goes_direct(const Plan& plan);
+void convolve_direct(const Plan& plan, const float* input, const float* weight, const float* bias, float* out);
+bool goes_depthwise(const Plan& plan);
+void convolve_depthwise(const Plan& plan, const float* input, const float* weight, const float* bias, float* out);
+
 }  // namespace torch2cpp::slim

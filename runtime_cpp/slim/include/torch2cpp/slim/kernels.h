@@ -5,6 +5,26 @@
 
 namespace torch2cpp::slim {
 
+// Vectors of a tile at most.
+inline constexpr int64_t kMostRuns = 3;
+
+// Some outputs of a convolution: `rows` channels, each along up to three vectors, with `steps` taps.
+struct DirectTile {
+  // Channels of the kernel that is run, of which `rows` count; vectors.
+  int64_t height, rows, runs, steps;
+  // `height` values for each step; where each step's element lies from the first.
+  const float* weights;
+  const int64_t* offsets;
+  // For each vector what its first output meets, where the outputs go, and how many.
+  const float* from[kMostRuns];
+  float* to[kMostRuns];
+  int64_t counts[kMostRuns];
+  // Between channels of the output; whether sums are added to what is there, otherwise to `bias`, which may be null.
+  int64_t row;
+  bool adds;
+  const float* bias;
+};
+
 struct Kernels {
   // The tile that a panel gives, and the columns of a narrow one.
   int64_t rows, columns, narrow;
@@ -23,6 +43,12 @@ struct Kernels {
   void (*add_products)(int64_t n, const float* x, const float* y, float* out);
   // The row becomes its softmax; gives the logarithm of the sum of the exponentials. A row of -inf becomes zeros.
   float (*softmax)(int64_t n, float* row);
+  // Heights of tiles of convolutions.
+  int64_t tall, low;
+  void (*direct)(const DirectTile& tile);
+  // to[i] = start + the sum over steps of weights[step] * from[offsets[step] + i]; reads and writes whole vectors.
+  void (*weighted)(int64_t n, int64_t steps, const float* weights, const int64_t* offsets, const float* from,
+                   float start, float* to);
 };
 
 const Kernels& kernels();
