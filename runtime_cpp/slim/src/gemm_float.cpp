@@ -80,6 +80,8 @@ Scratches& scratches() {
 
 // Rows of the tallest kernel; depth of a panel, rows of a that stay in the second cache, columns of b in the third.
 constexpr int64_t kMostHeight = 12, kDepth = 256, kMostRows = 144, kMostColumns = 2048;
+// Steps of dot products of a few rows with many: those few stay in the first cache.
+constexpr int64_t kLong = 1024;
 
 // `width` neighbours along `across`, step by step along `along`, filled up with zeros.
 void pack(const float* from, int64_t across, int64_t along, int64_t count, int64_t width, int64_t depth, float* to,
@@ -113,6 +115,36 @@ void scale(int64_t m, int64_t n, float beta, Matrix<float> c) {
     for (int64_t j = 0; j < n; ++j) {
       float& at = c.data[i * c.row + j * c.column];
       at = beta == 0.0F ? 0.0F : at * beta;
+    }
+  }
+}
+
+// Two to four rows of a, columns of b contiguous: each of these is read once for all rows.
+void few_rows_product(int64_t m, int64_t n, int64_t k, float alpha, Matrix<const float> a, Matrix<const float> b,
+                      Matrix<float> c, const Kernels& use) {
+  float* lines = scratches().lines.get(m * kLong);
+  for (int64_t k0 = 0; k0 < k; k0 += kLong) {
+    const int64_t depth = std::min(kLong, k - k0);
+    const float *left[4], *right[4];
+    for (int64_t i = 0; i < 4; ++i) {
+      const int64_t row = std::min(i, m - 1);
+      const float* from = a.data + row * a.row + k0 * a.column;
+      left[i] = a.column == 1 ? from : lines + row * kLong;
+      for (int64_t step = 0; step < depth && a.column != 1 && i < m; ++step) {
+        lines[i * kLong + step] = from[step * a.column];
+      }
+    }
+    for (int64_t j = 0; j < n; j += 4) {
+      for (int64_t r = 0; r < 4; ++r) {
+        right[r] = b.data + std::min(j + r, n - 1) * b.column + k0;
+      }
+      float sums[16];
+      use.four_by_four(depth, left, right, sums);
+      for (int64_t i = 0; i < m; ++i) {
+        for (int64_t r = 0; r < std::min<int64_t>(4, n - j); ++r) {
+          c.data[i * c.row + (j + r) * c.column] += alpha * sums[i * 4 + r];
+        }
+      }
     }
   }
 }
@@ -235,7 +267,12 @@ constexpr int64_t kWorthThreads = int64_t{1} << 20;
 void product(int64_t m, int64_t n, int64_t k, float alpha, Matrix<const float> a, Matrix<const float> b,
              Matrix<float> c) {
   const Kernels& use = kernels();
-  if (m <= kFewRows && (b.row == 1 || b.column == 1)) {
+  if (m > 1 && m <= kFewRows && b.row == 1) {
+    few_rows_product(m, n, k, alpha, a, b, c, use);
+  } else if (n > 1 && n <= kFewRows && a.column == 1) {
+    few_rows_product(n, m, k, alpha, {b.data, b.column, b.row}, {a.data, a.column, a.row}, {c.data, c.column, c.row},
+                     use);
+  } else if (m <= kFewRows && (b.row == 1 || b.column == 1)) {
     narrow_product(m, n, k, alpha, a, b, c, use);
   } else if (n <= kFewRows && (a.row == 1 || a.column == 1)) {
     narrow_product(n, m, k, alpha, {b.data, b.column, b.row}, {a.data, a.column, a.row}, {c.data, c.column, c.row},

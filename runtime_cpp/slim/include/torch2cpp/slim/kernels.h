@@ -37,6 +37,8 @@ struct Kernels {
   void (*pack_lines)(const float* from, int64_t across, int64_t count, int64_t width, int64_t depth, float* to);
   // Sums of products of a row with four others.
   void (*four_dots)(int64_t k, const float* x, const float* const* rows, float* out);
+  // Those of four rows with four others, by row of `x`.
+  void (*four_by_four)(int64_t k, const float* const* x, const float* const* rows, float* out);
   // out[j] += x * row[j]
   void (*add_scaled)(int64_t n, float x, const float* row, float* out);
   // out[j] += x[j] * y[j]
