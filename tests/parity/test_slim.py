@@ -157,7 +157,7 @@ int main(int argc, char** argv) {
   return 0;
 }
 """
-_C_ERRORS = """input 'x': expected float32 [?, 8], got nothing
+_C_ERRORS = """input 'x': expected a tensor, got nothing
 no error
 input 'x': expected float32 [?, 8], got int64 [1, 8]
 input 'entry': expected one of the entries, got backward
