@@ -14,7 +14,7 @@ from torch2cpp.binding.builtin_table import TABLE, Handler, static_first, tensor
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.convert import describe, is_scalar, resolve, type_of
 from torch2cpp.binding.in_python import numpy_functions as bodies
-from torch2cpp.binding.values import AbsVal, Array, Host, ListObj, Rt, StarRest, Static, Tup
+from torch2cpp.binding.values import AbsVal, Array, Choice, Host, ListObj, Rt, StarRest, Static, Tup
 from torch2cpp.hostir.types import BOOL, FLOAT, INT, ListType
 
 Args = list[AbsVal]
@@ -44,17 +44,25 @@ def _elementwise(name: str, body: Any) -> Handler:
     return run
 
 
-def _listed(cx: Context, v: AbsVal, as_floats: bool) -> AbsVal | None:
-    """A list of numbers, its elements read; as floats where any is one; None for what is no such list."""
+def _listed(cx: Context, v: AbsVal, as_floats: bool, mixed_as_floats: bool = False) -> AbsVal | None:
+    """A list of numbers, its elements read; as floats where any is one; None for what is no such list.
+
+    `mixed_as_floats`: ints become floats where only the run time knows which of the numbers are floats.
+    """
+    from torch2cpp.binding.calls import call
     from torch2cpp.binding.comprehensions import consume
     from torch2cpp.binding.container_methods import list_append
     from torch2cpp.binding.containers import new_list
+
+    def number(x: AbsVal) -> AbsVal:
+        mixed = mixed_as_floats and isinstance(x, Choice)
+        return call(cx, Static(float), [x], {}) if mixed else tensor_or_item(cx, x)
 
     o = resolve(cx, v)
     if (isinstance(o, Static) and isinstance(o.value, list | tuple)) or isinstance(o, Tup | ListObj):
         from torch2cpp.binding.iteration import known_items
 
-        items = [tensor_or_item(cx, x) for x in known_items(cx, v) or []]
+        items = [number(x) for x in known_items(cx, v) or []]
         if not all(is_scalar(x) and type_of(cx, x) in (INT, FLOAT, BOOL) for x in items):
             return None
         to_float = as_floats or any(type_of(cx, x) == FLOAT for x in items) or not items
@@ -72,7 +80,7 @@ def _listed(cx: Context, v: AbsVal, as_floats: bool) -> AbsVal | None:
     known = o.type.elem in (INT, BOOL)
 
     def one(x: AbsVal) -> None:
-        x = tensor_or_item(cx, x)
+        x = number(x)
         if not is_scalar(x):
             cx.refuse("T2C172", f"a numpy function of {describe(cx, v)}", "give it a list of numbers")
         list_append(cx, numbers, _as_float(cx, x) if as_floats or not known else x)
@@ -102,7 +110,8 @@ def _reduction(name: str, body: Any) -> Handler:
         if len(args) > 1 or set(rest) - {"ddof"}:
             cx.refuse("T2C172", f"np.{name}() with {', '.join(rest) or 'an axis'}", "reduce a flat list of numbers")
         whole_int = name == "sum" and _all_ints(cx, o)
-        numbers = _listed(cx, o, name in _AS_FLOATS and not whole_int)
+        as_floats = name in _AS_FLOATS and not whole_int
+        numbers = _listed(cx, o, as_floats, as_floats or name in ("argmax", "argmin"))
         if numbers is None:
             cx.refuse("T2C172", f"np.{name}() of {describe(cx, o)}", "give it a flat list of numbers")
         if whole_int:

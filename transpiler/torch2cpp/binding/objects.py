@@ -7,6 +7,7 @@ import dataclasses
 import enum
 import inspect
 import types
+import typing
 from collections.abc import Callable
 from typing import Any
 
@@ -45,6 +46,10 @@ def instantiate(cx: Context, cls: type, args: list[AbsVal], kwargs: dict[str, Ab
         return make_exception(cx, cls, args, kwargs)
     if issubclass(cls, enum.Enum):
         return _enum_member(cx, cls, args)
+    if typing.is_typeddict(cls):
+        from torch2cpp.binding.builtin_table import TABLE
+
+        return TABLE[dict](cx, args, kwargs)
     if issubclass(cls, tuple) and hasattr(cls, "_fields"):
         return named_tuple(cx, cls, args, kwargs)
     if not is_interpretable(cls):

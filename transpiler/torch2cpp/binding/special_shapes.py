@@ -224,7 +224,21 @@ def _one_hot(cx: Context, op: Any, args: list[Any], kwargs: dict[str, Any]) -> A
     return Meta(LONG, (*args[0].meta.dims, last))
 
 
+def _lstsq(cx: Context, op: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """With the driver that is taken by default, there are neither residuals nor singular values."""
+    a, b = args[0], args[1]
+    if kwargs.get("driver") is not None or a.rank != b.rank or a.rank < 2:
+        return None
+    batch = a.meta.dims[:-2]
+    if any(x is not y and x != y for x, y in zip(batch, b.meta.dims)):
+        return None
+    none = Meta(a.meta.dtype, (0,))
+    solution = Meta(a.meta.dtype, (*batch, a.meta.dims[-1], b.meta.dims[-1]))
+    return [solution, none, Meta(LONG, batch), none]
+
+
 _RULES = {
+    "linalg_lstsq": _lstsq,
     "one_hot": _one_hot,
     "embedding_bag": _embedding_bag,
     "nonzero": _nonzero,
