@@ -190,7 +190,7 @@ set_target_properties(user PROPERTIES LINKER_LANGUAGE CXX)
     configure = [cmake(), "-S", tmp_path, "-B", tmp_path / "build", "-G", "Ninja", *settings]
     subprocess.run(configure, check=True, capture_output=True)
     subprocess.run([cmake(), "--build", tmp_path / "build", "-j1"], check=True, capture_output=True)
-    command = [tmp_path / "build/user", steps.folder / "weights.safetensors"]
+    command = [str(tmp_path / "build/user"), str(steps.folder / "weights.safetensors")]
     done = subprocess.run(command, capture_output=True, text=True, check=True, env={})
     first, second, errors = done.stdout.split("\n", 2)
     assert first == second
