@@ -323,6 +323,10 @@ def emit_op(cx: Context, op: torch._ops.OpOverload, bound: dict[str, Any], label
         anyhow = error.anyhow or _error_of_known(op, args, kwargs) if cx.inside_options else None
         if anyhow is not None:
             cx.raise_(type(anyhow), str(anyhow))
+        if cx.inside_options and any(isinstance(x, Tensor) and 0 in x.meta.dims for x in leaves((args, kwargs))):
+            # A tensor made of no rows: the program may never meet it.
+            name = op._schema.name.removeprefix("aten::")
+            cx.raise_(RuntimeError, f"{name} of a tensor without elements fails for every size that was tried")
         cx.refuse(
             "T2C140",
             f"{op._schema.name.removeprefix('aten::')} fails for every sample size: {error}",
