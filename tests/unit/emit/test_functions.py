@@ -448,3 +448,14 @@ def test_dict_keys_and_views_of_tensors():
         return py::select(x, 0, seen.get("a"));  // 2
         """,
     )
+
+
+def test_a_parameter_keeps_its_name_when_a_loop_carries_it_under_another():
+    b = LineBuilder()
+    battery, n = b.param("battery", FLOAT), b.param("n", INT)
+    carried = b.value(FLOAT, "sub")
+    with b.block(b.value(INT, "i"), carried) as body:
+        b.continue_(b.host("sub", carried, 0.25, name="sub"))
+    (left,) = b.loop([battery], body, [FLOAT], over=(0, n, 1))
+    b.return_(left)
+    assert emitted(b.program(FLOAT)).startswith("double forward(double battery, int64_t n)\n")

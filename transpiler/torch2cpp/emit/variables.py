@@ -8,7 +8,7 @@ is then what Python assigned too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Literal, final
 
@@ -304,6 +304,7 @@ def _name(variables: list[Variable], function: Function, flow: Flow, reserved: f
     own: dict[Block, set[str]] = {}
     inside: dict[Block, set[str]] = {}
     order = {block: i for i, block in enumerate(parents)}
+    parameters = {p.value for p in function.params if p.value is not None}
     for variable in sorted(variables, key=lambda v: (v.declared != "parameter", order[v.block or function.body])):
         scope = variable.block or function.body
         if variable.declared == "index":
@@ -312,7 +313,7 @@ def _name(variables: list[Variable], function: Function, flow: Flow, reserved: f
         scope = _cpp_scope(scope, parents)
         chain = list(_chain(scope, parents))
         taken = set(reserved).union(inside.get(scope, ()), *(own.get(b, ()) for b in chain))
-        variable.name = _fresh(_python_name(variable), taken)
+        variable.name = _fresh(_python_name(variable, parameters), taken)
         own.setdefault(scope, set()).add(variable.name)
         for block in chain:
             inside.setdefault(block, set()).add(variable.name)
@@ -325,10 +326,10 @@ _GENERIC = frozenset(
 )  # fmt: skip
 
 
-def _python_name(variable: Variable) -> str:
-    """The name most of the values have, those with the author's names before generic ones."""
+def _python_name(variable: Variable, parameters: Collection[Value]) -> str:
+    """A parameter's own name; else the one most of the values have, the author's names before generic ones."""
     if variable.declared == "parameter":
-        return variable.values[0].name
+        return next(v.name for v in variable.values if v in parameters)
     names = [v.name for v in variable.values]
     chosen = [n for n in names if n not in _GENERIC] or names
     return max(dict.fromkeys(chosen), key=chosen.count)
