@@ -41,6 +41,7 @@ from torch2cpp.parity.golden import write_golden
 from torch2cpp.parity.rounding import growing
 from torch2cpp.parity.run import Outcome, call
 from torch2cpp.passes.order import STAGE_NAMES, stages
+from torch2cpp.regions.image_borders import image_groups
 from torch2cpp.toolchain.targets.toolchain import toolchain_of
 from torch2cpp.toolchain.threads import using_threads
 from torch2cpp.toolchain.tools import cache_folder
@@ -257,6 +258,7 @@ def _region_options(program: Program, calls: Calls, observed: Observed, options:
         backend=options.backend,
         target=options.machine,
         runtime=below,
+        image_groups=() if below.is_slim else image_groups(program),
         recorded=observed.captured,
         # The reference backend has nothing to be compared with but the whole program's parity.
         verify=options.verify_regions and options.backend != REFERENCE,

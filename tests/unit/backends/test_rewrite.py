@@ -96,3 +96,14 @@ def test_an_operator_outside_of_the_c_abi_is_named() -> None:
     with pytest.raises(NotExportable, match=r"no entry for aten\.bincount") as caught:
         _code(Count(), (torch.randint(0, 5, (7,)),))
     assert caught.value.operators == {"aten.bincount"}
+
+
+def test_recurrent_layers_of_onednn_are_for_programs_that_have_them() -> None:
+    layer, x = nn.LSTM(6, 4), torch.randn(1, 2, 6)
+    region, weights = region_of(layer, (x,))
+    wrapper = generate(export(region, weights, (x,)), "fast", 1, Target()).wrapper
+    assert rewrite(wrapper, 1).onednn
+    with pytest.raises(NotExportable, match="shim_cpu"):
+        rewrite(wrapper, 1, onednn=False)
+    _, plain = _code(Reduce(), (torch.randn(1000, 300),))
+    assert not plain.onednn

@@ -9,13 +9,12 @@ import torch
 from torch import Tensor, nn
 
 from region_from_export import region_of
-from torch2cpp.backends.aotinductor.backend import _exported
-from torch2cpp.backends.aotinductor.weight_layouts import image_weights
+from torch2cpp.backends.aotinductor.weight_layouts import Layouts, exports
 from torch2cpp.backends.exported.export import held_weights
-from torch2cpp.backends.protocol import Target
+from torch2cpp.regions.image_borders import Images
 
 
-class Images(nn.Module):
+class Net(nn.Module):
     def __init__(self, tail: Callable[[Tensor], Tensor]) -> None:
         super().__init__()
         self.wide, self.point = nn.Conv2d(3, 8, 3, padding=1), nn.Conv2d(8, 8, 1)
@@ -28,13 +27,13 @@ class Images(nn.Module):
 def exported(tail: Callable[[Tensor], Tensor]) -> tuple[Tensor, Tensor, tuple[int, ...], list[str]]:
     """What the exported program gives, what eager does, the slots that were turned, all weights' names."""
     torch.manual_seed(0)
-    model = Images(tail).eval()
+    model = Net(tail).eval()
     example = (torch.randn(2, 3, 6, 5),)
     region, weights = region_of(model, example)
-    program, slots = _exported(region, held_weights(region, weights), example, Target())
+    program, layouts = next(exports(region, held_weights(region, weights), example, Images()))
     with torch.no_grad():
         (got,) = program.module()(*example)
-        return got, model(*example), slots, [w.name for w in region.weights()]
+        return got, model(*example), layouts.weights, [w.name for w in region.weights()]
 
 
 @pytest.mark.parametrize(
@@ -68,5 +67,32 @@ def test_regions_that_write_keep_their_views() -> None:
         x.view(-1).add_(1.0)
         return x
 
-    region, _ = region_of(Images(tail).eval(), (torch.randn(2, 3, 6, 5),))
-    assert image_weights(region) == ()
+    _, _, slots, _ = exported(tail)
+    assert slots == ()
+
+
+def test_writes_without_views_keep_nothing_from_turning() -> None:
+    got, want, slots, _ = exported(lambda x: x.relu_().add_(1.0))
+    assert len(slots) == 1
+    assert got.stride() == want.stride()
+    torch.testing.assert_close(got, want)
+
+
+def test_images_between_regions_stay_turned() -> None:
+    torch.manual_seed(0)
+    model = Net(lambda x: x.relu()).eval()
+    x = torch.randn(2, 3, 6, 5)
+    region, weights = region_of(model, (x,))
+    program, layouts = next(exports(region, held_weights(region, weights), (x,), Images((0,), (0,))))
+    assert layouts == Layouts(layouts.weights, Images((0,), (0,)))
+    with torch.no_grad():
+        (got,) = program.module()(x.contiguous(memory_format=torch.channels_last))
+        assert got.is_contiguous(memory_format=torch.channels_last)
+        torch.testing.assert_close(got, model(x))
+
+
+def test_targets_that_gain_nothing_turn_nothing() -> None:
+    model = Net(lambda x: x).eval()
+    x = torch.randn(2, 3, 6, 5)
+    region, weights = region_of(model, (x,))
+    assert [layouts for _, layouts in exports(region, held_weights(region, weights), (x,), None)] == [Layouts()]

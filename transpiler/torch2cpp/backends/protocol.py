@@ -48,6 +48,7 @@ from typing import Any, Literal, Protocol, final
 
 import torch
 
+from torch2cpp.regions.image_borders import Images
 from torch2cpp.regions.share import DistinctRegion
 from torch2cpp.spans import Span
 from torch2cpp.toolchain.targets.target import Target
@@ -144,10 +145,16 @@ class Context:
     cache: Path
     #: By distinct region, how careful to be; "fast" where absent.
     safety: Mapping[str, Safety] = field(default_factory=dict)
+    #: By distinct region, which parameters and results lie with the channels last; for backends that keep images so.
+    images: Mapping[str, Images] = field(default_factory=dict)
 
 
 class Backend(Protocol):
-    """Compiles distinct regions. One instance serves one transpilation."""
+    """Compiles distinct regions. One instance serves one transpilation.
+
+    One whose regions take and give images as `Context.images` has them says so with an attribute `keeps_images = True`;
+    its `aten` forms are given contiguous ones then. Others never meet a tensor that lies otherwise than in Python.
+    """
 
     @property
     def name(self) -> str:

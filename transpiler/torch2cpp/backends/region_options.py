@@ -10,6 +10,7 @@ from typing import final
 from torch2cpp.backends.protocol import CompiledRegions, Target
 from torch2cpp.backends.registry import DEFAULT
 from torch2cpp.backends.runtimes import LIBTORCH, Runtime
+from torch2cpp.regions.image_borders import ImageGroup
 from torch2cpp.regions.samples import Sample
 
 
@@ -37,5 +38,7 @@ class RegionOptions:
     every_twin: bool = False
     #: Says of which regions the program makes too much of their rounding: distinct region -> why. They go to `aten`.
     grows: Callable[[CompiledRegions], Mapping[str, str]] | None = None
+    #: Images that only regions see, which a backend may keep with the channels last.
+    image_groups: Sequence[ImageGroup] = ()
     #: Whether compiled code is compared with eager; off only where the caller does so itself.
     verify: bool = True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import final
 
@@ -13,6 +13,7 @@ from torch2cpp.backends.composite import write_composites
 from torch2cpp.backends.cutting import Cutting
 from torch2cpp.backends.exported.suitable import eager_twin
 from torch2cpp.backends.interface import interface
+from torch2cpp.backends.kept_images import KeptImages, keeps_images
 from torch2cpp.backends.merge import merge
 from torch2cpp.backends.protocol import (
     Artifact,
@@ -28,6 +29,7 @@ from torch2cpp.backends.region_options import RegionOptions
 from torch2cpp.backends.registry import REFERENCE
 from torch2cpp.backends.slim.refuse import lacking
 from torch2cpp.backends.verify_region import verify
+from torch2cpp.regions.image_borders import merge_groups
 from torch2cpp.regions.samples import MAX_RECORDED, Sample, make_samples
 from torch2cpp.regions.share import DistinctRegion, Sharing
 from torch2cpp.toolchain.targets.toolchain import toolchain_of
@@ -70,6 +72,9 @@ class Search:
         self.backends: dict[str, Backend] = {name: options.runtime.create(name) for name in (*names, reference)}
         self.chains = {d.name: self._chain((orders or {}).get(d.name, order)) for d in sharing.distinct}
         self.cutting = Cutting(sharing.distinct, weights, ordered=options.runtime.is_slim)
+        distinct = {name: d.name for name, (d, _) in sharing.instances.items()}
+        self.images = KeptImages(merge_groups(options.image_groups, distinct))
+        self.images.give_up_read([name for name, chain in self.chains.items() if not self._keeps_images(chain[0])])
         self.left: dict[str, list[Choice]] = {}
         self.tried: dict[str, list[Attempt]] = {}
         self.believed: dict[str, int] = {}
@@ -95,6 +100,8 @@ class Search:
             artifacts = self.artifacts = self._compile()
             open_regions = [d for d in self.cutting.everything if d.name not in self.believed]
             if not open_regions:
+                if self._turn_back():
+                    continue
                 result = self._result(artifacts)
                 if not self._withdraw(result):
                     return result
@@ -104,6 +111,25 @@ class Search:
             else:
                 for d in open_regions:
                     self._believe(d, None, 0)
+
+    def _keeps_images(self, choice: Choice) -> bool:
+        return keeps_images(self.backends[choice[0]])
+
+    def _turn_back(self) -> bool:
+        """Gives up images that a region is not compiled for; whether there are such."""
+        others = [
+            d.name
+            for d in self.sharing.distinct
+            if self.cutting.is_cut(d) or not self._keeps_images(self.left[d.name][0])
+        ]
+        return self._again(self.images.give_up_read(others))
+
+    def _again(self, changed: Collection[str]) -> bool:
+        """Those believed among the regions are to be checked anew; whether there are regions at all."""
+        for name in self.believed.keys() & changed:
+            self.tried[name].pop()
+            del self.believed[name]
+        return bool(changed)
 
     def _withdraw(self, result: CompiledRegions) -> bool:
         """Takes regions from backends whose rounding is too much for the program; whether there are such."""
@@ -181,6 +207,7 @@ class Search:
             self.weights,
             self.options.cache,
             {name: left[0][1] for name, left in self.left.items() if left},
+            self.images.by_region(),
         )
 
     def _refuse(self, d: DistinctRegion, backend: str, refusal: Refusal) -> None:
@@ -210,7 +237,9 @@ class Search:
         # Over libtorch the last form of a region is eager's own.
         last = [d.name for d in open_regions if self.options.runtime.is_slim and self._choice(d)[0] == self.reference]
         work, toolchain = self.options.work, toolchain_of(self.options.target)
-        verdicts = verify(program, open_regions, self.samples, self.weights, work, as_eager, toolchain, last)
+        images = self.images.by_region()
+        verdicts = verify(program, open_regions, self.samples, self.weights, work, as_eager, toolchain, last, images)
+        wrong_images: list[str] = []
         for d in open_regions:
             verdict = verdicts.get(d.name)
             if verdict is None:
@@ -223,6 +252,9 @@ class Search:
                 real = verdict.rounding[: min(len(self._recorded(d)), MAX_RECORDED)]
                 self.rounding[d.name] = tuple(map(max, zip(*real)))
                 self._believe(d, verdict.error, verdict.samples)
+            elif d.name in images:
+                # The layout may be what is wrong with it, or what rounds otherwise: once more without.
+                wrong_images.append(d.name)
             elif self.cutting.is_cut(d):
                 # Its parts were judged on their own; what is left is to leave it whole.
                 self.cutting.undo(d)
@@ -230,6 +262,7 @@ class Search:
             else:
                 backend, safety = self.left[d.name].pop(0)
                 self.tried[d.name].append((backend, safety, verdict.error, reason))
+        self._again(self.images.give_up(wrong_images))
 
     def chose(self, d: DistinctRegion, name: str) -> bool:
         """After `run`: whether the backend is right for the region, or for parts of it."""

@@ -22,6 +22,7 @@ from torch2cpp.hostir.ops import TensorOp, Value
 from torch2cpp.hostir.program import Region
 from torch2cpp.hostir.random_ops import draws
 from torch2cpp.hostir.types import BOOL, FLOAT, INT, Type
+from torch2cpp.regions.image_borders import Images
 from torch2cpp.regions.run_eager import leaves_memory, run_region
 from torch2cpp.regions.samples import Sample, clone
 from torch2cpp.regions.share import DistinctRegion
@@ -73,11 +74,13 @@ def verify(
     as_eager: Collection[str] = (),
     toolchain: Toolchain | None = None,
     last: Collection[str] = (),
+    images: Mapping[str, Images] | None = None,
 ) -> dict[str, Verdict]:
     """Runs the checker on the samples, on the emulated processor where it is for another target.
 
     The regions named in `as_eager` call eager's own kernels, so that what is garbage there is garbage in eager too.
-    Those in `last` have no exact form to go to: own_rounding.py says what will do there.
+    Those in `last` have no exact form to go to: own_rounding.py says what will do there. The results in `images` may
+    lie otherwise than eager's.
     After a crash, the regions that did not run are missing from the result.
     """
     inputs = folder / "samples.bin"
@@ -86,8 +89,17 @@ def verify(
     ran, crash = _run(program, inputs, regions, samples, toolchain)
     # Nothing seeds libtorch's generator through the C ABI; its own kernels are believed to draw what eager draws.
     drawn = {r.name for r in regions if r.name in as_eager and _draws(r.region)}
+    free = {name: each.results for name, each in (images or {}).items()}
     verdicts = {
-        r.name: _judge(r, samples[r.name], weights, ran[r.name], drawn=r.name in drawn, last=r.name in last)
+        r.name: _judge(
+            r,
+            samples[r.name],
+            weights,
+            ran[r.name],
+            drawn=r.name in drawn,
+            last=r.name in last,
+            free=free.get(r.name, ()),
+        )
         for r in regions
         if r.name in ran
     }
@@ -177,11 +189,12 @@ def _judge(
     moving: Sequence[tuple[Ran, ...]] | None = None,
     drawn: bool = False,
     last: bool = False,
+    free: Collection[int] = (),
 ) -> Verdict:
     """Compares with eager; `moving` are two further runs of each sample, over memory that held other bytes before.
 
     Of what is `drawn` at random, dtypes and sizes are compared. The `last` form of a region may differ where eager's
-    own rounding is more than the tolerance.
+    own rounding is more than the tolerance. The `free` results may lie as they will.
     """
     region = distinct.region
     differences: list[Difference] = []
@@ -205,7 +218,7 @@ def _judge(
                 double = in_double(region, sample, weights)
                 if double is not None and as_near(found, expected, double):
                     difference = Difference(difference.error, "")
-            if not difference.reason and not _as_contiguous(got.values, want):
+            if not difference.reason and not _as_contiguous(got.values, want, free):
                 difference = Difference(difference.error, "a result is not contiguous, which eager's is")
             rounding.append(tuple(mean_error(f, e) for f, e in zip(found, expected[: len(region.results)])))
         if difference.reason:
@@ -216,12 +229,12 @@ def _judge(
     return Verdict(worst_one.error if differences else None, worst_one.reason, len(samples), fallbacks, tuple(rounding))
 
 
-def _as_contiguous(got: Sequence[Any], want: Sequence[Any]) -> bool:
+def _as_contiguous(got: Sequence[Any], want: Sequence[Any], free: Collection[int]) -> bool:
     """Whether results are contiguous where eager's are: the program may view them as other sizes."""
     return all(
         g.is_contiguous() or not w.is_contiguous()
-        for g, w in zip(got, want)
-        if isinstance(g, torch.Tensor) and isinstance(w, torch.Tensor)
+        for i, (g, w) in enumerate(zip(got, want))
+        if i not in free and isinstance(g, torch.Tensor) and isinstance(w, torch.Tensor)
     )
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import final
@@ -14,16 +13,9 @@ import torch
 from torch2cpp.backends.aotinductor.cache import Made, cached
 from torch2cpp.backends.aotinductor.generate import generate
 from torch2cpp.backends.aotinductor.rewrite import RegionCode, raises_in_parallel, rewrite
-from torch2cpp.backends.aotinductor.weight_layouts import RESHAPES, image_weights, results_to_turn
+from torch2cpp.backends.aotinductor.weight_layouts import exports
 from torch2cpp.backends.aten import AtenBackend
-from torch2cpp.backends.exported.export import (
-    NotExportable,
-    Sample,
-    export,
-    held_weights,
-    pick_example,
-    short_reason,
-)
+from torch2cpp.backends.exported.export import NotExportable, held_weights, pick_example, short_reason
 from torch2cpp.backends.exported.guards import guards
 from torch2cpp.backends.exported.shapes import Requirements, requirements
 from torch2cpp.backends.exported.suitable import calls_of, eager_twin, unsuitable
@@ -31,7 +23,7 @@ from torch2cpp.backends.interface import Interface, header_text, interface
 from torch2cpp.backends.protocol import Artifact, Context, Refusal, Safety, Target, Unit
 from torch2cpp.backends.units import in_units
 from torch2cpp.emit.environment import render
-from torch2cpp.hostir.program import Region
+from torch2cpp.regions.image_borders import Images
 from torch2cpp.regions.share import DistinctRegion
 
 #: Lines of generated code after which a new translation unit begins.
@@ -47,6 +39,8 @@ class _Compiled:
     definitions: tuple[str, ...]
     #: Slots of weights that are turned to channels that lie last.
     channels_last: tuple[int, ...]
+    #: The images that come or go so.
+    images: Images
 
 
 @final
@@ -55,12 +49,13 @@ class AotInductorBackend:
 
     name = "aotinductor"
     safeties: tuple[Safety, ...] = ("fast", "safe")
+    keeps_images = True
 
     def __init__(self, fallback: bool = True) -> None:
         #: Whether a region also gets its `aten` form, for sizes the code was not compiled for.
         self._fallback = AtenBackend() if fallback else None
         #: What Inductor made, by structure and setting: a region that is right is not compiled again.
-        self._made: dict[tuple[str, Safety], _Compiled] = {}
+        self._made: dict[tuple[str, Safety, Images], _Compiled] = {}
 
     def accepts(self, region: DistinctRegion, target: Target) -> Refusal | None:
         """Refuses by what the region holds: scalars, writes to parameters, random numbers, recurrent layers."""
@@ -88,7 +83,7 @@ class AotInductorBackend:
         return self._write(compiled, ctx, refused)
 
     def _compile(self, region: DistinctRegion, ctx: Context) -> _Compiled:
-        key = (region.key, ctx.safety.get(region.name, "fast"))
+        key = (region.key, ctx.safety.get(region.name, "fast"), ctx.images.get(region.name, Images()))
         if key not in self._made:
             self._made[key] = _compile(region, ctx)
         return self._made[key]
@@ -127,13 +122,20 @@ def _compile(distinct: DistinctRegion, ctx: Context) -> _Compiled:
     example = pick_example(region, ctx.samples.get(distinct.name, ()))
     safety = ctx.safety.get(distinct.name, "fast")
 
+    images = ctx.images.get(distinct.name, Images()) if ctx.target.libtorch else None
+
     def run(threads: int) -> Made:
         def make() -> Made:
-            program, turned = _exported(region, held_weights(region, ctx.weights), example, ctx.target)
-            made = generate(program, safety, threads, ctx.target, turned)
-            return made, requirements(program)
+            error: NotExportable | None = None
+            for program, layouts in exports(region, held_weights(region, ctx.weights), example, images):
+                try:
+                    made = generate(program, safety, threads, ctx.target, layouts.weights)
+                    return made, requirements(program)
+                except NotExportable as reason:
+                    error = reason
+            raise error or NotExportable("nothing to export")
 
-        return cached(ctx.cache, distinct.key, example, safety, threads, ctx.target, make)
+        return cached(ctx.cache, f"{distinct.key}\n{images}", example, safety, threads, ctx.target, make)
 
     threads = torch.get_num_threads()
     made, needs = run(threads)
@@ -141,23 +143,8 @@ def _compile(distinct: DistinctRegion, ctx: Context) -> _Compiled:
         # An exception inside a parallel section would end the program.
         threads = 1
         made, needs = run(threads)
-    return _Compiled(rewrite(made.wrapper, threads), needs, made.flags, made.definitions, made.channels_last)
-
-
-def _exported(
-    region: Region, held: Mapping[str, torch.Tensor], example: Sample, target: Target
-) -> tuple[torch.export.ExportedProgram, tuple[int, ...]]:
-    """The program, and the slots of weights that it takes with the channels last. Raises NotExportable."""
-    slots = image_weights(region) if target.libtorch else ()
-    if slots:
-        names = {region.weights()[slot].name for slot in slots}
-        turned = {n: w.contiguous(memory_format=torch.channels_last) if n in names else w for n, w in held.items()}
-        # Operators that ask for strides may not take images that lie so.
-        with contextlib.suppress(NotExportable, RuntimeError, ValueError):
-            results = results_to_turn(region, held, turned, example)
-            if results is not None:
-                return export(region, turned, example, functions=RESHAPES, contiguous=results), slots
-    return export(region, held, example), ()
+    code = rewrite(made.wrapper, threads, onednn=ctx.target.libtorch and ctx.target.native)
+    return _Compiled(code, needs, made.flags, made.definitions, made.channels_last, images or Images())
 
 
 def _class_text(region: DistinctRegion, view: Interface, made: _Compiled, fallback: Interface | None) -> str:
@@ -169,6 +156,7 @@ def _class_text(region: DistinctRegion, view: Interface, made: _Compiled, fallba
         fallback=fallback,
         constants=made.code.constants,
         channels_last=made.channels_last,
+        images=made.images,
         guards=guards(view, made.requirements),
         returned=results[0] if len(results) == 1 else f"{{{', '.join(results)}}}",
         file=json.dumps(Path(span.file).name),

@@ -19,6 +19,8 @@ _RUN_END = f"}} // AOTInductorModel{MODEL}::run_impl"
 #: Functions of Inductor's own that divide ints; c10's divide indices, never by zero.
 _DIVIDES = re.compile(r"(?<!c10::)\b(?:\w*divide\w*|\w*remainder\w*|mod|div\w*)\s*[(<]")
 _INCLUDES = ("aoti_include/cpu.h", "cpp_prefix.h", f'"{MODEL}.h"')
+#: Operators of oneDNN, such as its recurrent layers: this machine's libtorch has them, another's may lack them.
+_ONEDNN = "aoti_torch/c/shim_cpu.h"
 
 
 @final
@@ -35,20 +37,24 @@ class RegionCode:
     constants: tuple[int, ...]
     #: Whether a kernel divides ints: such kernels share one variable of the process for their errors.
     divides: bool
+    #: Whether it calls operators of oneDNN.
+    onednn: bool = False
 
 
-def rewrite(wrapper: str, threads: int) -> RegionCode:
+def rewrite(wrapper: str, threads: int, onednn: bool = True) -> RegionCode:
     """Cuts the text apart; `threads` is the number of threads Inductor generated it for.
 
-    Raises NotExportable where it holds what is not known here.
+    It may call operators of `onednn` where the program has them. Raises NotExportable where it holds what is not known
+    here.
     """
     start, end = wrapper.find(_RUN_START), wrapper.find(_RUN_END)
     if start < 0 or end < 0:
         raise NotExportable("Inductor's code has another form than expected")
     run = wrapper[wrapper.index(") {", start) + 3 : end]
     tail = wrapper[end + len(_RUN_END) :].split("} // namespace torch::aot_inductor", 1)
-    for include in re.findall(r"^#include (.*)$", wrapper, re.MULTILINE):
-        if not any(known in include for known in _INCLUDES):
+    includes = re.findall(r"^#include (.*)$", wrapper, re.MULTILINE)
+    for include in includes:
+        if not any(known in include for known in (*_INCLUDES, *((_ONEDNN,) if onednn else ()))):
             raise NotExportable(f"Inductor's code includes {include}")
     kernels = re.sub(r"^#include .*$", "", tail[1] if len(tail) == 2 else "", flags=re.MULTILINE)
     # Behind the last kernel stand the commands that would have compiled it, with this machine's folders.
@@ -60,7 +66,8 @@ def rewrite(wrapper: str, threads: int) -> RegionCode:
     constants = _constants(wrapper, run)
     kernels, divides = _without_division_errors(kernels)
     kernels = _limited_threads(kernels, threads)
-    return RegionCode(cached, kernels.strip("\n"), _plain_run(run).strip("\n"), constants, divides)
+    calls_onednn = any(_ONEDNN in include for include in includes)
+    return RegionCode(cached, kernels.strip("\n"), _plain_run(run).strip("\n"), constants, divides, calls_onednn)
 
 
 def raises_in_parallel(wrapper: str) -> bool:
