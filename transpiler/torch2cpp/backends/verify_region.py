@@ -16,6 +16,7 @@ from typing import Any, final
 import torch
 
 from torch2cpp.backends.compare import Difference, compare, worst
+from torch2cpp.backends.exported.export import held_weights
 from torch2cpp.backends.own_rounding import as_near, in_double
 from torch2cpp.backends.sample_file import SEED, ResultReader, SampleWriter
 from torch2cpp.hostir.ops import TensorOp, Value
@@ -164,7 +165,7 @@ def write_samples(
     with path.open("wb") as file:
         writer = SampleWriter(file)
         for region in regions:
-            writer.tensors([weights[w.name].detach().contiguous() for w in region.slots])
+            writer.tensors(list(held_weights(region.region, weights).values()))
             writer.int(len(samples[region.name]))
             for sample in samples[region.name]:
                 for value, param in zip(sample, region.region.params, strict=True):

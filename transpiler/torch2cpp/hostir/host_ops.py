@@ -398,6 +398,23 @@ for _name in ("update", "intersection_update", "difference_update", "symmetric_d
 _row("set.update_keys", lambda s, keys: s.update(dict.fromkeys(keys)), "{0}.update_keys({1})", "writes", None)
 _row("set.clear", lambda s: s.clear(), "{0}.clear()", "writes", None)
 _row("set.pop", lambda s: s.pop(), "{0}.pop()", "writes", _elem)
+#: Those that leave members of their operands in their result, or in the set they change; none raises.
+SET_MERGERS = frozenset(
+    f"set.{name}"
+    for name in (
+        "members",
+        "copy",
+        "union",
+        "intersection",
+        "difference",
+        "symmetric_difference",
+        "update",
+        "intersection_update",
+        "difference_update",
+        "symmetric_difference_update",
+        "update_keys",
+    )
+)
 
 # Tuples, records, structs, optionals, unions. Their result types come from the result value.
 _row("tuple.make", lambda *xs: tuple(xs), "{T}{{{args}}}", "pure", lambda *xs: TupleType(tuple(xs)))

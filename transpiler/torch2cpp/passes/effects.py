@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import final
 
-from torch2cpp.hostir.host_ops import TABLE
+from torch2cpp.hostir.host_ops import SET_MERGERS, TABLE
 from torch2cpp.hostir.ops import (
     Call,
     Cell,
@@ -108,17 +108,7 @@ _NEVER_RAISE = frozenset(
         "set.contains",
         "set.add",
         "set.discard",
-        "set.members",
-        "set.copy",
-        "set.union",
-        "set.intersection",
-        "set.difference",
-        "set.symmetric_difference",
-        "set.update",
-        "set.intersection_update",
-        "set.difference_update",
-        "set.symmetric_difference_update",
-        "set.update_keys",
+        *SET_MERGERS,
         "set.clear",
         "struct.get",
         "struct.set",

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, final
 
+from torch2cpp.hostir.host_ops import SET_MERGERS
 from torch2cpp.hostir.ops import (
     Block,
     Break,
@@ -88,17 +89,7 @@ _MERGERS = {
     "dict.keys",
     "dict.values",
     "set.sorted",
-    "set.members",
-    "set.copy",
-    "set.union",
-    "set.intersection",
-    "set.difference",
-    "set.symmetric_difference",
-    "set.update",
-    "set.intersection_update",
-    "set.difference_update",
-    "set.symmetric_difference_update",
-    "set.update_keys",
+    *SET_MERGERS,
 }
 #: Only look, or make something new.
 _DETACHED = {
