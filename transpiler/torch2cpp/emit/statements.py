@@ -346,6 +346,9 @@ class Statements:
         inner = Context(scopes=(*ctx.scopes, op), exits=Exits(), lambda_results=types)
         body = self.block(op.body, inner)
         if not types:
+            # Nothing follows the last statement.
+            if body and isinstance(last := body[-1], Line) and last.text == "return;":
+                body = body[:-1]
             return [*nodes, Braces("[&]", body, "();", op.span)]
         made = self.spelled(types[0]) if len(types) == 1 else self.spelled(TupleType(types))
         variables = [self.variables.of[r] for r in op.results]
