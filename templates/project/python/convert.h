@@ -385,10 +385,16 @@ struct ConvertStruct {
         (put<std::tuple_element_t<I, Kinds>>(out, F::names[I], std::get<I>(fields)), ...);
         return out;
       } else {
+        // An object that lacks a field is one of a class without it.
+        pb::dict held;
+        (put<std::tuple_element_t<I, Kinds>>(held, F::names[I], std::get<I>(fields)), ...);
         pb::list names;
-        (names.append(F::names[I]), ...);
-        return python_class(F::python_name, F::form,
-                            names)(Convert<std::tuple_element_t<I, Kinds>>::to(std::get<I>(fields))...);
+        pb::list values;
+        for (const auto& [name, item] : held) {
+          names.append(name);
+          values.append(item);
+        }
+        return python_class(F::python_name, F::form, names)(*values);
       }
     }(std::make_index_sequence<count>{});
   }

@@ -11,11 +11,19 @@ from typing import Any
 
 import torch
 
-from torch2cpp.binding import cached_properties, field_loads, model_state, named_tuples, operators
+from torch2cpp.binding import (
+    cached_properties,
+    field_loads,
+    late_fields,
+    model_state,
+    named_tuples,
+    operators,
+    unset_fields,
+)
 from torch2cpp.binding.calls import call, find_method
 from torch2cpp.binding.choices import distribute, distributes, option_value
 from torch2cpp.binding.context import Context
-from torch2cpp.binding.convert import describe, from_operand, resolve, to_operand
+from torch2cpp.binding.convert import describe, resolve, to_operand
 from torch2cpp.binding.dataclass_methods import refuse_frozen
 from torch2cpp.binding.exception_objects import base_init
 from torch2cpp.binding.kept_objects import is_kept
@@ -270,22 +278,11 @@ def _struct_attribute(cx: Context, obj: AbsVal, o: Rt, name: str) -> AbsVal:
         return _or_missing(dict_method(cx, o, name), "dict", name)
     cached = cached_properties.cached_property(cls, name)
     if cached is not None:
-        have = _read_field(cx, o, cls, name) if name in fields else None
+        have = late_fields.load(cx, o, name) if name in fields else None
         return cached_properties.read(cx, obj, cached, have, _store_cached)
-    return _read_field(cx, o, cls, name) if name in fields else _class_member(cx, obj, cls, name)
-
-
-def _read_field(cx: Context, o: Rt, cls: type, name: str) -> AbsVal:
-    before = field_loads.known(cx, o, name)
-    if before is not None:
-        return before
-    t = cx.facts.structs[cls][name]
-    value = cx.host("struct.get", o.operand, name, type_=t, label=name)
-    if (cls, name) in cx.facts.field_lengths:
-        cx.lengths[value.id] = cx.facts.field_lengths[cls, name]
-    out = from_operand(cx, value, t, cx.facts.examples.get((cls, name)))
-    field_loads.note_read(cx, o, name, out)
-    return out
+    if name not in fields:
+        return _class_member(cx, obj, cls, name)
+    return late_fields.attribute(cx, o, cls, name, lambda: _class_member(cx, obj, cls, name))
 
 
 def _store_cached(cx: Context, obj: AbsVal, name: str, value: AbsVal) -> None:
@@ -299,6 +296,7 @@ def _store_cached(cx: Context, obj: AbsVal, name: str, value: AbsVal) -> None:
         case Rt() if isinstance(o.type, StructType):
             t = widen_cached(cx, cx.struct_key(o.type.name), name, value)
             cx.effect("struct.set", o.operand, name, to_operand(cx, value, t))
+            unset_fields.note_set(cx, o, name)
             field_loads.note_write(cx, o, name, value)
         case _:
             set_attribute(cx, obj, name, value)
@@ -460,6 +458,7 @@ def put_field(cx: Context, o: Rt, name: str, value: AbsVal) -> None:
     assert isinstance(o.type, StructType)
     t = widen_field(cx, cx.struct_key(o.type.name), name, value)
     cx.effect("struct.set", o.operand, name, to_operand(cx, value, t))
+    unset_fields.note_set(cx, o, name)
     field_loads.note_write(cx, o, name, value)
 
 
@@ -483,8 +482,18 @@ def has_attribute(cx: Context, obj: AbsVal, name: str) -> AbsVal:
         if out is not None:
             return out
         return Static(hasattr(o.value, name))
+    if is_late(cx, o, name):
+        return late_fields.presence(cx, o, name)
     probe = cx.probe(lambda: _found(cx, obj, name))
     return Static(bool(probe))
+
+
+def is_late(cx: Context, o: AbsVal, name: str) -> bool:
+    """Whether it is a field that may not be there, of whose name the class has nothing."""
+    if not isinstance(o, Rt) or not isinstance(o.type, StructType) or name not in unset_fields.late_names(cx, o):
+        return False
+    cls = cx.struct_key(o.type.name)
+    return isinstance(cls, type) and not hasattr(cls, name)
 
 
 def _found(cx: Context, obj: AbsVal, name: str) -> bool:

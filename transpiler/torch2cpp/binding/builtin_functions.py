@@ -90,7 +90,8 @@ def _len(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
                 return length_of(cx, o)
             return cx.scalar("dict.len" if isinstance(o.type, DictType) else "set.len", o.operand)
         case Rt() if struct_dicts.is_dict(cx, o):
-            return Static(len(struct_dicts.keys(cx, o)))
+            full = resolve(cx, struct_dicts.whole(cx, o))
+            return partial_dicts.length(cx, full) if full is not o else Static(len(struct_dicts.keys(cx, o)))
         case Host() if o.type == STR:
             return cx.scalar("str.len", o.operand)
         case RangeVal() | Iter():
@@ -201,7 +202,8 @@ def _named_choice(cx: Context, args: list[AbsVal]) -> AbsVal | None:
 
 @builtin(getattr, static=False)
 def _getattr(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
-    from torch2cpp.binding.attributes import Missing, find_attribute, get_attribute
+    from torch2cpp.binding import late_fields
+    from torch2cpp.binding.attributes import Missing, find_attribute, get_attribute, is_late
 
     chosen = _named_choice(cx, args)
     if chosen is not None:
@@ -209,6 +211,9 @@ def _getattr(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsV
     name = _name_of(cx, args[1])
     if len(args) == 2:
         return get_attribute(cx, args[0], name)
+    o = resolve(cx, args[0])
+    if is_late(cx, o, name):
+        return late_fields.read_or(cx, o, name, lambda: args[2])
     try:
         return find_attribute(cx, args[0], name)
     except Missing:

@@ -62,7 +62,7 @@ def contains(cx: Context, obj: AbsVal, item: AbsVal) -> AbsVal:
         case PartialDict():
             return partial_dicts.contains(cx, obj, o, item)
         case Rt() if isinstance(o.type, StructType) and not isinstance(cx.struct_key(o.type.name), type):
-            return any_equal(cx, [Static(k) for k in struct_dicts.keys(cx, o)], item)
+            return struct_dicts.contains(cx, o, item)
         case Static(value) if isinstance(value, dict | torch.nn.ModuleDict):
             return any_equal(cx, [Static(k) for k in value], item)
         case Static(value) if isinstance(value, set | frozenset | range):
@@ -265,7 +265,10 @@ def container_compare(cx: Context, sign: str, a: AbsVal, b: AbsVal) -> AbsVal | 
         return _ordered(cx, sign, as_list_of(cx, a, y), as_list_of(cx, b, x))
     for v, other in ((x, b), (y, a)):
         if sign in ("==", "!=") and isinstance(v, Rt) and struct_dicts.is_dict(cx, v):
-            same = struct_dicts.equal(cx, v, other)
+            full = struct_dicts.whole(cx, v)
+            if full is not v:
+                return operators.compare(cx, sign, full, other)
+            same = struct_dicts.equal(cx, v, struct_dicts.whole(cx, other))
             return same if same is None or sign == "==" else operators.logical_not(cx, same)
     if sign in ("==", "!=") and (isinstance(x, Rt) or isinstance(y, Rt)):
         p, q = as_list_of(cx, a, y), as_list_of(cx, b, x)

@@ -199,8 +199,6 @@ class Context:
         self.returning = False
         #: Whether iterables are only looked at, not consumed.
         self.peeking = False
-        #: Dict with known keys that is being filled -> keys that it does not have yet.
-        self.unfilled: dict[int, set[str]] = {}
         #: Loops over a container of a type whose body calls a function: (key, type, function).
         self.open_loops: list[tuple[Any, Type, str]] = []
         #: Functions of the IR bound in this round, by name.

@@ -232,7 +232,7 @@ def type_of(cx: Context, v: AbsVal) -> Type:
                 return DictType(key, item or NEVER, kind_of(cx, v.factory, v.site))
             return RecordType("dict", "", tuple((k, type_of(cx, x)) for k, x in v.items.items()))
         case PartialDict():
-            return RecordType("dict", "", tuple((k, _item_type(cx, x)) for k, x in v.items.items()))
+            return RecordType("dict", "", tuple((k, item_type(cx, x)) for k, x in v.items.items()))
         case InstanceObj():
             return RecordType("object", v.cls.__name__, tuple((k, type_of(cx, x)) for k, x in v.fields.items()))
         case Array():
@@ -251,7 +251,7 @@ def type_of(cx: Context, v: AbsVal) -> Type:
     raise NoType(describe(cx, v))
 
 
-def _item_type(cx: Context, v: AbsVal) -> Type:
+def item_type(cx: Context, v: AbsVal) -> Type:
     """The type of an item of a partial dict. Raises NoType where it may be None or missing."""
     from torch2cpp.binding.join_values import may_be_missing, types_where_there
 
@@ -349,6 +349,10 @@ def to_operand(cx: Context, v: AbsVal, want: Type) -> Operand:
                 return obj.tensor.operand
             return cx.host("tensor.item", obj.tensor.operand, label="item")
         case Rt():
+            if isinstance(obj.type, StructType):
+                from torch2cpp.binding.unset_fields import escapes
+
+                escapes(cx, obj)
             return _convert(cx, obj, want)
         case Tup():
             return _sequence(cx, obj.elems, want)
@@ -442,7 +446,13 @@ def _mapping(cx: Context, items: list[tuple[Any, AbsVal]], want: Type) -> Operan
         case StructType():
             names = tuple(n for n, _ in items)
             fields = cx.facts.structs[cx.struct_key(want.name)]
-            values = [to_operand(cx, x, fields[n]) for n, x in items]
+            given = {n: x for n, x in items if not isinstance(x, Unbound)}
+            from torch2cpp.binding.unset_fields import is_late, learn_of
+
+            if missing := [n for n, t in fields.items() if n not in given and not is_late(t)]:
+                learn_of(cx, cx.struct_key(want.name), missing)
+            names = tuple(fields)
+            values = [_field(cx, given.get(n, UNBOUND), t) for n, t in fields.items()]
             return cx.host("struct.new", want.name, names, *values, type_=want)
     raise NoType(f"a mapping as {want}")
 

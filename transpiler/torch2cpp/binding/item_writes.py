@@ -182,7 +182,7 @@ def dict_update(cx: Context, target: AbsVal, other: AbsVal) -> None:
     """`target.update(other)`"""
     from torch2cpp.binding import struct_dicts
 
-    o = resolve(cx, other)
+    o = resolve(cx, other := struct_dicts.whole(cx, other))
     if isinstance(o, Static) and isinstance(o.value, dict):
         for k, v in o.value.items():
             set_item(cx, target, Static(k), Static(v))

@@ -245,7 +245,8 @@ def _rt_items(cx: Context, o: Rt) -> Items:
     if call_has(cx, o, "__iter__") or call_has(cx, o, "__getitem__"):
         return _instance_items(cx, o)
     if struct_dicts.is_dict(cx, o):
-        return _known([Static(k) for k in struct_dicts.keys(cx, o)])
+        full = struct_dicts.whole(cx, o)
+        return items_of(cx, full) if full is not o else _known([Static(k) for k in struct_dicts.keys(cx, o)])
     cx.refuse("T2C164", f"iteration over {describe(cx, o)}", "iterate over lists, dicts, ranges or tensors")
 
 

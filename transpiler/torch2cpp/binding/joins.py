@@ -51,6 +51,7 @@ from torch2cpp.binding.join_values import (
 from torch2cpp.binding.meta import DEFAULT_HINTS, distinct, hints_of, merge_meta
 from torch2cpp.binding.optional import possible
 from torch2cpp.binding.unlike import make_alike
+from torch2cpp.binding.unset_fields import escapes
 from torch2cpp.binding.values import (
     NONE,
     UNBOUND,
@@ -484,6 +485,7 @@ class _Merger:
         objs = [e.state.heap[v.id] for e, v in zip(self.incoming, vals)]
         shared = any(all(v.id in e.state.heap for e in self.incoming) for v in vals)
         if all(isinstance(o, RtObj) for o in objs):
+            self._escape(objs)
             self._agree(objs)
             merged = self._by_type([o.value for o in objs], name)
             if not isinstance(merged, Rt):
@@ -520,6 +522,12 @@ class _Merger:
         for state, o in lists:
             widen_list(self.cx, state, o, None, learn_only)
 
+    def _escape(self, objs: list[RtObj]) -> None:
+        """Different objects become one value, of which it is not known which fields are set."""
+        if len({o.value.operand for o in objs}) > 1:
+            for e, o in zip(self.incoming, objs):
+                escapes(self.cx, o.value, e.state)
+
     def _agree(self, objs: list[RtObj]) -> None:
         """Containers that share a variable must have one C++ type: each takes the joined one where it is made."""
         joined = self._common([o.value.type for o in objs])
@@ -533,6 +541,7 @@ class _Merger:
         first = objs[0]
         match first:
             case RtObj() if all(isinstance(o, RtObj) for o in objs):
+                self._escape(objs)
                 value = self.value([o.value for o in objs], name)
                 return RtObj(value, first.site) if isinstance(value, Rt) else None
             case ScopeObj():
@@ -628,7 +637,11 @@ class _Merger:
         narrowed = {k: v for k, v in self.incoming[0].state.narrowed.items() if not self._inner(v)}
         for e in self.incoming[1:]:
             narrowed = {k: v for k, v in narrowed.items() if e.state.narrowed.get(k) is v}
-        state = State(self.heap, narrowed, left_over)
+        # What one path did not set may be missing afterwards.
+        unset: dict[int, frozenset[str]] = {}
+        for each in (e.state.unset for e in self.incoming):
+            unset |= {value: names | unset.get(value, frozenset()) for value, names in each.items()}
+        state = State(self.heap, narrowed, left_over, unset=unset)
         return Merged(state, merged_extras, self.results, self.operands, self.options)
 
     def _inner_attribute(self, v: AbsVal) -> bool:

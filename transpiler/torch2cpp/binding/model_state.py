@@ -122,6 +122,10 @@ def _object_type(cx: Context, value: Any) -> Type:
         if joined is None:
             raise NoType(f"{cls.__name__}.{name} of several types")
         wide[name] = joined
+    # What an object lacks that others have.
+    for name in have:
+        if name not in fields and not isinstance(wide[name], OptionalType):
+            wide[name] = OptionalType(wide[name], absent=True)
     if cls not in cx.facts.structs or wide != have:
         cx.facts.structs[cls] = wide
         raise Restart

@@ -16,10 +16,12 @@ from torch2cpp.binding.cached_properties import cached_property
 from torch2cpp.binding.choices import distributes
 from torch2cpp.binding.context import Context, Restart, struct_name
 from torch2cpp.binding.control import branch
-from torch2cpp.binding.convert import SCALARS, describe, resolve, to_operand
+from torch2cpp.binding.convert import SCALARS, describe, item_type, resolve, to_operand
 from torch2cpp.binding.dict_kinds import factory_of, is_counter
 from torch2cpp.binding.growth import fit_inside
+from torch2cpp.binding.join_values import may_be_missing
 from torch2cpp.binding.unlike import common_type
+from torch2cpp.binding.unset_fields import begin, escapes, is_late, late_names, note_set
 from torch2cpp.binding.values import (
     AbsVal,
     Array,
@@ -188,7 +190,7 @@ def _dict_key(cx: Context, obj: DictObj) -> Any:
         return site
     alike = [k for k in cx.facts.structs if struct_name(k).partition("v")[0] == struct_name(site)]
     for k in alike:
-        if list(cx.facts.structs[k]) == list(obj.items):
+        if [n for n, t in cx.facts.structs[k].items() if not is_late(t)] == list(obj.items):
             cx.facts.same_dicts[obj.site] = k
             return k
     if alike and len(site) > 3:
@@ -201,12 +203,12 @@ def new_struct(cx: Context, key: Any) -> Ref:
     """A run-time object with no field set yet."""
     name = struct_name(key)
     value = cx.host("struct.new", name, (), type_=StructType(name), label=name.lower())
-    if not isinstance(key, type):
-        cx.unfilled[value.id] = set(cx.facts.structs[key])
-    else:
+    begin(cx, value, key)
+    if isinstance(key, type):
         for property_name in _cached_in(key, cx.facts.structs[key]):
             nothing = to_operand(cx, Static(None), cx.facts.structs[key][property_name])
             cx.effect("struct.set", value, property_name, nothing)
+            note_set(cx, Rt(value, StructType(name)), property_name)
     ref = Ref(fresh_id())
     cx.state.heap[ref.id] = RtObj(Rt(value, StructType(name)), ("struct", name))
     return ref
@@ -249,8 +251,10 @@ def copied(cx: Context, v: AbsVal) -> AbsVal | None:
         assert isinstance(o, Rt), "an object of a class that lives at run time does so from the start"
         ref = new_struct(cx, cls)
         new = resolve(cx, ref)
+        escapes(cx, o)
         for name, t in cx.facts.structs[cls].items():
             cx.effect("struct.set", new.operand, name, cx.host("struct.get", o.operand, name, type_=t, label=name))
+            note_set(cx, new, name)
         return ref
     ref = Ref(fresh_id())
     cx.state.heap[ref.id] = InstanceObj(cls, dict(o.fields), cx.site(None))
@@ -268,6 +272,8 @@ def deep_copied(cx: Context, v: AbsVal, inner: Callable[[AbsVal, object], AbsVal
         types: list[Any] = [x.id if isinstance(x, Ref) else None for x in o.fields.values()]
         names = [n for n, x in o.fields.items() if not isinstance(x, Unbound)]
     elif isinstance(o, Rt) and isinstance(o.type, StructType) and cls is not None and cls in cx.facts.structs:
+        if late_names(cx, o):
+            return None
         types = [t if is_reference(t) else None for t in cx.facts.structs[cls].values()]
         names = list(cx.facts.structs[cls])
     else:
@@ -294,7 +300,8 @@ def _widen(cx: Context, key: Any, fields: dict[str, Type], name: str, value: Abs
     from torch2cpp.binding.containers import element_type
 
     have = fields.get(name, NEVER)
-    wide = common_type(cx, have, element_type(cx, value, field=True))
+    given = item_type(cx, value) if may_be_missing(value) else element_type(cx, value, field=True)
+    wide = common_type(cx, have, given)
     if wide is None:
         text = f"{struct_name(key)}.{name} holds {have} and is given {describe(cx, value)}"
         cx.refuse("T2C182", text, "use one type per field")

@@ -561,6 +561,6 @@ def _rt_truth(cx: Context, v: Rt) -> Static | Host:
             from torch2cpp.binding import struct_dicts
 
             if struct_dicts.is_dict(cx, v):
-                return Static(bool(struct_dicts.keys(cx, v)))
+                return Static(True)  # without keys it is no struct
             return _object_truth(cx, v)
     return Static(True)

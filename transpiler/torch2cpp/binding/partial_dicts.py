@@ -102,16 +102,20 @@ def held_item(cx: Context, value: AbsVal) -> AbsVal:
 
 
 def _missing_raises(cx: Context, key: Any, value: AbsVal) -> AbsVal:
-    """The value of a key; KeyError where it is not there."""
+    return item_or_raise(cx, value, KeyError, repr(key))
+
+
+def item_or_raise(cx: Context, value: AbsVal, error: type[Exception], message: str) -> AbsVal:
+    """The value of a key or a field; raises the error where it is not there."""
     from torch2cpp.binding.list_methods import raise_if
     from torch2cpp.binding.operators import logical_not
 
     there = presence(cx, value)
     if isinstance(there, Static):
         if not there.value:
-            cx.raise_(KeyError, repr(key))
+            cx.raise_(error, message)
     else:
-        raise_if(cx, logical_not(cx, there).operand, KeyError, lambda: repr(key))
+        raise_if(cx, logical_not(cx, there).operand, error, lambda: message)
     return held_item(cx, value)
 
 

@@ -272,6 +272,9 @@ def _struct_repr(cx: Context, v: AbsVal, o: Rt) -> Text | None:
     key = cx.struct_key(o.type.name)
     if isinstance(key, type):
         return _object_repr(cx, v, key, list(cx.facts.structs[key]))
+    full = struct_dicts.whole(cx, o)
+    if full is not o:
+        return to_repr(cx, full)
     pairs = [
         concatenated(cx, [Static(f"{k!r}: "), to_repr(cx, struct_dicts.get_item(cx, o, Static(k)))])
         for k in struct_dicts.keys(cx, o)

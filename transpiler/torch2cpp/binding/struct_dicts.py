@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from torch2cpp.binding import field_loads
+from torch2cpp.binding import field_loads, late_fields, unset_fields
 from torch2cpp.binding.context import Context
-from torch2cpp.binding.convert import describe, from_operand, resolve, to_operand
-from torch2cpp.binding.values import NONE, AbsVal, DictObj, Host, Iter, Native, Rt, Static
+from torch2cpp.binding.convert import describe, resolve, to_operand
+from torch2cpp.binding.partial_dicts import put_all
+from torch2cpp.binding.values import NONE, AbsVal, DictObj, Host, Iter, Native, PartialDict, Rt, Static
 from torch2cpp.hostir.types import NEVER, STR, StructType, Type, UnionType, join
 
 
@@ -22,14 +23,26 @@ def _fields(cx: Context, o: Rt) -> dict[str, Type]:
 
 
 def keys(cx: Context, o: Rt) -> list[str]:
-    """The keys, in order. Refuses where they are asked for before all of them are set."""
-    if cx.unfilled.get(o.operand.id):
+    """The keys, in order. Those that are not set yet are late from then on; refuses where there are late ones."""
+    unset_fields.escapes(cx, o)
+    late = unset_fields.late_names(cx, o)
+    if late:
         cx.refuse(
             "T2C161",
-            "the keys of a dict are asked for while it is being filled, before it goes into a container",
+            f"a dict that is kept in a container is used as a whole, and {late[0]!r} is added to it later, if at all",
             "give the dict all its keys where it is made",
         )
     return list(_fields(cx, o))
+
+
+def whole(cx: Context, v: AbsVal) -> AbsVal:
+    """A dict some of whose keys may be missing as one whose structure is followed; any other value is itself."""
+    o = resolve(cx, v)
+    if isinstance(o, Rt) and is_dict(cx, o):
+        unset_fields.escapes(cx, o)
+        if unset_fields.late_names(cx, o):
+            return late_fields.snapshot(cx, o)
+    return v
 
 
 def get_item(cx: Context, o: Rt, key: AbsVal) -> AbsVal:
@@ -42,15 +55,16 @@ def get_item(cx: Context, o: Rt, key: AbsVal) -> AbsVal:
     fields = _fields(cx, o)
     if key.value not in fields:
         cx.raise_(KeyError, repr(key.value))
-    assert isinstance(o.type, StructType)
-    t = fields[key.value]
-    before = field_loads.known(cx, o, key.value)
-    if before is not None:
-        return before
-    value = cx.host("struct.get", o.operand, key.value, type_=t, label=key.value)
-    out = from_operand(cx, value, t, cx.facts.examples.get((cx.struct_key(o.type.name), key.value)))
-    field_loads.note_read(cx, o, key.value, out)
-    return out
+    return late_fields.read(cx, o, key.value, KeyError, repr(key.value))
+
+
+def contains(cx: Context, o: Rt, key: AbsVal) -> AbsVal:
+    """`key in d`"""
+    from torch2cpp.binding.container_operators import any_equal
+
+    if isinstance(key, Static):
+        return late_fields.presence(cx, o, key.value)
+    return any_equal(cx, [Static(k) for k in keys(cx, o)], key)
 
 
 def _by_run_time_key(cx: Context, o: Rt, key: Host) -> AbsVal:
@@ -81,15 +95,14 @@ def set_item(cx: Context, o: Rt, key: AbsVal, value: AbsVal) -> None:
         cx.refuse("T2C161", f"a dict with known keys gets the key {describe(cx, key)}", "use a constant key")
     assert isinstance(o.type, StructType)
     if key.value not in _fields(cx, o):
+        from torch2cpp.binding.containers import element_type
+
         _as_table(cx, o, value)
-        cx.refuse(
-            "T2C161",
-            f"the key {key.value!r} is added to a dict that is kept in a container",
-            "give the dict all its keys where it is made",
-        )
-    cx.unfilled.get(o.operand.id, set()).discard(key.value)
+        unset_fields.add(cx, o, key.value, element_type(cx, value, field=True))
+    late_fields.keep_order(cx, o, key.value)
     t = widen_field(cx, cx.struct_key(o.type.name), key.value, value)
     cx.effect("struct.set", o.operand, key.value, to_operand(cx, value, t))
+    unset_fields.note_set(cx, o, key.value)
     field_loads.note_write(cx, o, key.value, value)
 
 
@@ -99,15 +112,24 @@ def method(cx: Context, o: Rt, name: str) -> Native | None:
     def get(c: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
         if not isinstance(args[0], Static):
             _as_table(c, o)
-        if isinstance(args[0], Static) and args[0].value not in keys(c, o):
-            return args[1] if len(args) > 1 else NONE
-        return get_item(c, o, args[0])
+        default = args[1] if len(args) > 1 else NONE
+        if not isinstance(args[0], Static):
+            return get_item(c, o, args[0])
+        if args[0].value not in _fields(c, o):
+            return default
+        return late_fields.read_or(c, o, args[0].value, lambda: default)
 
     def setdefault(c: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
         default = args[1] if len(args) > 1 else NONE
-        if not isinstance(args[0], Static) or args[0].value not in keys(c, o):
-            set_item(c, o, args[0], default)  # a further key
-        return get_item(c, o, args[0])
+        key = args[0]
+
+        def added() -> AbsVal:
+            set_item(c, o, key, default)  # a further key
+            return default
+
+        if not isinstance(key, Static) or key.value not in _fields(c, o):
+            return added()
+        return late_fields.read_or(c, o, key.value, added)
 
     def pop(c: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
         if isinstance(args[0], Static) and args[0].value not in keys(c, o):
@@ -121,7 +143,7 @@ def method(cx: Context, o: Rt, name: str) -> Native | None:
         case "get":
             return Native(name, get)
         case "keys" | "values" | "items":
-            return Native(name, lambda c, a, k: Iter("dict_view", (o,), name))
+            return Native(name, lambda c, a, k: Iter("dict_view", (whole(c, o),), name))
         case "update":
             return Native(name, lambda c, a, k: _update(c, o, a, k))
         case "copy":
@@ -173,7 +195,12 @@ def _update(cx: Context, o: Rt, args: list[AbsVal], kwargs: dict[str, AbsVal]) -
     from torch2cpp.binding.items import get_item as item_of
 
     for other in args:
-        names = _known_names(cx, resolve(cx, other))
+        other = whole(cx, other)
+        found = resolve(cx, other)
+        if isinstance(found, PartialDict):
+            put_all(cx, found, lambda k, x: set_item(cx, o, k, x))
+            continue
+        names = _known_names(cx, found)
         if names is None:
             _as_table(cx, o)
             _refuse(cx, f"update() of {_WHAT}, with {describe(cx, other)}")
@@ -187,6 +214,16 @@ def _update(cx: Context, o: Rt, args: list[AbsVal], kwargs: dict[str, AbsVal]) -
 def _copy(cx: Context, o: Rt) -> AbsVal:
     from torch2cpp.binding.containers import new_dict
 
+    site = cx.site(None)
+    if unset_fields.late_names(cx, o) and (site in cx.facts.containers or site in cx.facts.structs):
+        from torch2cpp.binding.item_writes import dict_update
+
+        made = new_dict(cx, [], site)
+        dict_update(cx, made, o)
+        return made
+    copied = whole(cx, o)
+    if copied is not o:
+        return copied
     return new_dict(cx, [(Static(k), get_item(cx, o, Static(k))) for k in keys(cx, o)], (cx.site(None), "copy"))
 
 

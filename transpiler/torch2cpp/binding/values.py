@@ -351,6 +351,8 @@ class State:
     left_over: frozenset[Any] = frozenset()
     #: Fields of run-time objects whose value is known (see field_loads.py).
     fields: dict[tuple[str, str, int], Any] = field(default_factory=dict)
+    #: Value of a run-time object made on this path -> its fields that are not set yet (see late_fields.py).
+    unset: dict[int, frozenset[str]] = field(default_factory=dict)
 
     def copy(self) -> State:
-        return State(dict(self.heap), dict(self.narrowed), self.left_over, dict(self.fields))
+        return State(dict(self.heap), dict(self.narrowed), self.left_over, dict(self.fields), dict(self.unset))

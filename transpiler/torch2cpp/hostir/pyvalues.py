@@ -134,9 +134,12 @@ def _fill_reference(value: Any, type_: Type, where: str, structs: Structs, memo:
             struct = structs[type_]
             made = _Object(type_.name, {})
             memo[id(value)] = made
-            fields = value.fields if isinstance(value, Named) else _fields_of(value, list(struct.fields), type_, where)
+            names = [n for n, t in struct.fields.items() if not (may_be_absent(t) and not _has(value, n))]
+            fields = value.fields if isinstance(value, Named) else _fields_of(value, names, type_, where)
             for name, t in struct.fields.items():
-                made.fields[name] = to_internal(fields[name], t, f"{where}.{name}", structs, memo)
+                made.fields[name] = (
+                    to_internal(fields[name], t, f"{where}.{name}", structs, memo) if name in names else None
+                )
         case _:
             raise _unexpected(where, type_, value)
 
@@ -254,6 +257,13 @@ def to_python(value: Any, type_: Type, structs: Structs, memo: dict[int, Any] | 
             return value
 
 
+def _has(value: Any, name: str) -> bool:
+    """Whether a dict has a key, or an object an attribute of its own."""
+    if isinstance(value, Named):
+        return name in value.fields
+    return name in value if isinstance(value, Mapping) else name in own_fields(value)
+
+
 def may_be_absent(type_: Type) -> bool:
     """Whether a field of this type may be no key of its dict."""
     return isinstance(type_, OptionalType) and type_.absent
@@ -292,7 +302,7 @@ def _restore_reference(value: Any, type_: Type, structs: Structs, memo: dict[int
             fields: dict[str, Any] = {}
             memo[id(value)] = fields if struct.kind == "dict" else Named(type_.name, fields)
             for name, t in struct.fields.items():
-                if name in value.fields:
+                if name in value.fields and not is_absent(value.fields[name], t):
                     fields[name] = to_python(value.fields[name], t, structs, memo)
 
 

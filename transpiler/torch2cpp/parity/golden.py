@@ -137,7 +137,8 @@ def flatten_value(value: Any, t: Type, name: str, program: Program, out: dict[st
                     flatten_value(_member(value, key), field, f"{name}.{key}", program, out)
         case StructType():
             for key, field in program.structs[t].fields.items():
-                flatten_value(_member(value, key), field, f"{name}.{key}", program, out)
+                if not may_be_absent(field) or (key in value if isinstance(value, dict) else hasattr(value, key)):
+                    flatten_value(_member(value, key), field, f"{name}.{key}", program, out)
         case UnionType():
             index = _member_index(value, t, program)
             out[f"{name}:member"] = torch.tensor(index)
