@@ -23,13 +23,14 @@ def run_region(
     before: Callable[[TensorOp | HostOp], None] | None = None,
     fill: int | None = None,
     ordered: bool = False,
+    after: Callable[[TensorOp, tuple[Any, ...]], None] | None = None,
 ) -> tuple[Any, ...]:
     """The region's results for `args` (one per parameter), under `torch.no_grad`.
 
     Writes to the storage of `args` where an operation of the region does. `before` is called with
-    each operation before it runs. Memory that operators such as `empty` leave as it is holds `fill`, if
-    that is given. Raises whatever eager raises, and RuntimeError where its result is undefined, or with `ordered` one
-    of several.
+    each operation before it runs, `after` with each operator and what it returned, which it may write to.
+    Memory that operators such as `empty` leave as it is holds `fill`, if that is given. Raises whatever eager raises,
+    and RuntimeError where its result is undefined, or with `ordered` one of several.
     """
     env: dict[Value, Any] = dict(zip(region.params, args, strict=True))
 
@@ -55,7 +56,10 @@ def run_region(
             value = op.overload(*op_args, **op_kwargs)
             if fill is not None and leaves_memory(op):
                 value.fill_(fill)
-            env.update(zip(op.results, returned(op, value)))
+            results = returned(op, value)
+            if after is not None:
+                after(op, results)
+            env.update(zip(op.results, results))
         return tuple(leaf(r) for r in region.results)
 
 
