@@ -75,3 +75,28 @@ def test_errors_are_codes(driver: Driver) -> None:
     with pytest.raises(SlimError, match="negative dimension"):
         extents = (ctypes.c_int64 * 1)(-1)
         _results(driver, "aoti_torch_empty_strided", ctypes.c_int64(1), extents, extents, 6, 0, -1)
+
+
+_ONES = torch.ones(3)
+_DRAWS: tuple[tuple[Any, tuple[Any, ...]], ...] = (
+    (torch.ops.aten.dropout.default, (_ONES, 1.5, True)),
+    (torch.ops.aten.dropout_.default, (_ONES, 1234567.25, False)),
+    (torch.ops.aten.feature_dropout.default, (_ONES, float("nan"), True)),
+    (torch.ops.aten.normal_.default, (_ONES, 0.0, -1.25e-7)),
+    (torch.ops.aten.normal.Tensor_Tensor, (_ONES, -_ONES)),
+    (torch.ops.aten.normal.float_Tensor, (0.5, -_ONES)),
+    (torch.ops.aten.uniform_.default, (_ONES, 1.5, 0.1)),
+    (torch.ops.aten.exponential_.default, (_ONES, -2.0)),
+    (torch.ops.aten.bernoulli_.float, (_ONES, -0.25)),
+    (torch.ops.aten.randint.low, (5, 3, [2])),
+    (torch.ops.aten.randperm.default, (-2,)),
+)
+
+
+@pytest.mark.parametrize(("overload", "args"), _DRAWS, ids=[str(overload) for overload, _ in _DRAWS])
+def test_errors_of_draws_have_eagers_text(driver: Driver, overload: Any, args: tuple[Any, ...]) -> None:
+    with pytest.raises(RuntimeError) as want:
+        overload(*args)
+    with pytest.raises(SlimError) as got:
+        driver.call(overload, *args)
+    assert str(got.value) == str(want.value).splitlines()[0]

@@ -1,8 +1,11 @@
 // Operators that draw random numbers, as many and in the order that PyTorch draws them on the CPU.
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <cmath>
 #include <numbers>
 #include <numeric>
+#include <string>
 #include <vector>
 
 #include <torch2cpp/slim/apply.h>
@@ -95,12 +98,24 @@ Tensor draw_between(const Tensor& self, int64_t low, int64_t high) {
   return self;
 }
 
+// As eager's messages have it: six digits at most, and a point whatever the locale.
+std::string text_of(double x) {
+  std::array<char, 32> buffer;
+  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), x, std::chars_format::general, 6);
+  return {buffer.data(), end.ptr};
+}
+
 Tensor like(const Tensor& self, std::optional<ScalarType> dtype) { return empty_like(self, dtype); }
 Tensor standard_normal(const Tensor& out) { return normal_in_place(out, 0, 1); }
 Tensor standard_uniform(const Tensor& out) { return uniform_in_place(out, 0, 1); }
-void check_probability(double p, const char* what) {
+void check_dropout(double p) {
   if (!(p >= 0 && p <= 1)) {
-    raise_runtime_error(std::string(what) + " has to be between 0 and 1, but got " + std::to_string(p));
+    raise_runtime_error("dropout probability has to be between 0 and 1, but got " + text_of(p));
+  }
+}
+void check_deviations(const Tensor& std) {
+  if (impl(std).numel() != 0 && !torch2cpp::item<bool>(all(ge_Scalar(std, 0)))) {
+    raise_runtime_error("normal expects all elements of std >= 0.0");
   }
 }
 
@@ -109,7 +124,7 @@ void check_probability(double p, const char* what) {
 Tensor normal_in_place(const Tensor& self, double mean, double std) {
   check_floating(self, "normal_");
   if (!(std >= 0)) {
-    raise_runtime_error("normal expects std >= 0.0, but found std " + std::to_string(std));
+    raise_runtime_error("normal expects std >= 0.0, but found std " + text_of(std));
   }
   if (impl(self).numel() < 16 || !impl(self).is_contiguous()) {
     draw<double>(self, [=](Generator& generator) { return generator.normal() * std + mean; });
@@ -123,8 +138,8 @@ Tensor normal_in_place(const Tensor& self, double mean, double std) {
 Tensor uniform_in_place(const Tensor& self, double from, double to) {
   check_floating(self, "uniform_");
   if (!(from <= to)) {
-    raise_runtime_error("uniform_ expects to return a [from, to) range, but found from=" + std::to_string(from) +
-                        " > to=" + std::to_string(to));
+    raise_runtime_error("uniform_ expects to return a [from, to) range, but found from=" + text_of(from) +
+                        " > to=" + text_of(to));
   }
   if (is_double(self)) {
     draw<double>(self, [=](Generator& generator) { return generator.uniform_double() * (to - from) + from; });
@@ -137,13 +152,15 @@ Tensor uniform_in_place(const Tensor& self, double from, double to) {
 Tensor exponential_in_place(const Tensor& self, double lambd) {
   check_floating(self, "exponential_");
   if (!(lambd > 0)) {
-    raise_runtime_error("exponential_ expects lambda > 0.0, but found lambda=" + std::to_string(lambd));
+    raise_runtime_error("exponential_ expects lambda > 0.0, but found lambda=" + text_of(lambd));
   }
   draw<double>(self, [=](Generator& generator) { return -1.0 / lambd * std::log1p(-generator.uniform_double()); });
   return self;
 }
 Tensor bernoulli_in_place_float(const Tensor& self, double p) {
-  check_probability(p, "bernoulli_: p");
+  if (!(p >= 0 && p <= 1)) {
+    raise_runtime_error("bernoulli_ expects p to be in [0, 1], but got p=" + text_of(p));
+  }
   draw<double>(self, [=](Generator& generator) { return generator.uniform_double() < p ? 1.0 : 0.0; });
   return self;
 }
@@ -154,7 +171,9 @@ Tensor bernoulli_in_place_Tensor(const Tensor& self, const Tensor& p) {
   const std::lock_guard lock(generator.mutex);
   const bool precise = is_double(p);
   elementwise<double, double, 1>(impl(self), {&impl(all)}, [&](double each) {
-    check_probability(each, "bernoulli_: p");
+    if (!(each >= 0 && each <= 1)) {
+      raise_runtime_error("bernoulli_ expects every p to be in [0, 1], but got p=" + text_of(each));
+    }
     return (precise ? generator.uniform_double() : static_cast<double>(generator.uniform_float())) < each ? 1.0 : 0.0;
   });
   return self;
@@ -178,7 +197,8 @@ Tensor randint_like(const Tensor& self, int64_t high, std::optional<ScalarType> 
 }
 Tensor randperm(int64_t n, std::optional<ScalarType> dtype) {
   if (n < 0) {
-    raise_runtime_error("n must be non-negative, got" + std::to_string(n));
+    raise_runtime_error("Trying to create tensor with negative dimension " + std::to_string(n) + ": [" +
+                        std::to_string(n) + "]");
   }
   std::vector<int64_t> places(static_cast<std::size_t>(n));
   for (std::size_t i = 0; i < places.size(); ++i) {
@@ -200,9 +220,11 @@ Tensor normal_Tensor_float(const Tensor& mean, double std) {
   return add_in_place_Tensor(normal_in_place(like(mean, std::nullopt), 0, std), mean, 1);
 }
 Tensor normal_float_Tensor(double mean, const Tensor& std) {
+  check_deviations(std);
   return add_Scalar(mul_Tensor(standard_normal(like(std, std::nullopt)), std), mean, 1);
 }
 Tensor normal_Tensor_Tensor(const Tensor& mean, const Tensor& std) {
+  check_deviations(std);
   const Tensor out = slim::empty(broadcast({&impl(mean), &impl(std)}).sizes(), result_type({&impl(mean), &impl(std)}));
   return add_Tensor(mul_Tensor(standard_normal(out), std), mean, 1);
 }
@@ -252,7 +274,7 @@ Tensor multinomial(const Tensor& self, int64_t num_samples, bool replacement) {
 }
 
 Tensor dropout(const Tensor& input, double p, bool train) {
-  check_probability(p, "dropout probability");
+  check_dropout(p);
   if (p == 0 || !train || impl(input).numel() == 0) {
     return input;
   }
@@ -263,10 +285,11 @@ Tensor dropout(const Tensor& input, double p, bool train) {
   return mul_Tensor(input, div_in_place_Scalar(noise, 1 - p));
 }
 Tensor dropout_in_place(const Tensor& self, double p, bool train) {
-  return p == 0 || !train ? self : write_over(self, dropout(self, p, train));
+  const Tensor out = dropout(self, p, train);
+  return p == 0 || !train ? self : write_over(self, out);
 }
 Tensor feature_dropout(const Tensor& input, double p, bool train) {
-  check_probability(p, "dropout probability");
+  check_dropout(p);
   if (p == 0 || !train || impl(input).numel() == 0) {
     return input;
   }
