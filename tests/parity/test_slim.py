@@ -3,51 +3,24 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import torch
 from torch import nn
 
+from slim_steps import Steps, build_user, examples, made
 from torch2cpp import Refused
 from torch2cpp.project import Project, transpile
-from torch2cpp.toolchain import launcher
 from torch2cpp.toolchain.bundle import make_bundle
-from torch2cpp.toolchain.tools import cache_folder, cmake, ninja
 
 pytestmark = pytest.mark.slow
 
 
-class Steps(nn.Module):
-    """Refines a state until it is sure, at most ten times."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.cell = nn.GRUCell(8, 8)
-        self.sure = nn.Linear(8, 1)
-
-    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, int]:
-        state = torch.zeros_like(x)
-        for step in range(10):
-            state = self.cell(x, state)
-            if torch.sigmoid(self.sure(state)).mean() > 0.55:
-                return state, step
-        return state * 2, -1
-
-
-def made_steps() -> Steps:
-    """The model, always with the same weights."""
-    torch.manual_seed(1)
-    return Steps().eval()
-
-
 @pytest.fixture(scope="module")
 def steps(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    torch.manual_seed(0)
-    examples = [(torch.randn(n, 8) * scale,) for n, scale in ((1, 1.0), (3, 0.1), (5, 4.0))]
     out = tmp_path_factory.mktemp("slim") / "steps"
-    return transpile(made_steps(), examples, runtime="slim", static=True, out=out, name="steps")
+    return transpile(made(Steps), examples(), runtime="slim", static=True, out=out, name="steps")
 
 
 def test_program_has_no_libtorch(steps: Project) -> None:
@@ -172,30 +145,23 @@ text is a null pointer
 """
 #: Functions that ask for the environment or the locale, or end the program.
 _NOT_CALLED = {"getenv", "secure_getenv", "setlocale", "newlocale", "strtod", "strtof", "abort", "exit", "_exit"}
+#: What prints numbers as the locale has them; std::to_string of a float is one.
+_NOT_CALLED |= {"printf", "snprintf", "sprintf", "vsnprintf", "vsprintf"}
 
 
 def test_c_program(steps: Project, tmp_path: Path) -> None:
     (tmp_path / "main.c").write_text(_C_PROGRAM)
-    (tmp_path / "CMakeLists.txt").write_text(
-        f"""cmake_minimum_required(VERSION 3.25)
-project(user LANGUAGES C CXX)
-add_subdirectory({steps.folder} steps)
-add_executable(user main.c)
+    lines = """add_executable(user main.c)
 target_link_libraries(user PRIVATE steps::steps_c)
 set_target_properties(user PROPERTIES LINKER_LANGUAGE CXX)
 """
-    )
-    keep = f"{sys.executable};-S;-E;{launcher.__file__};{cache_folder()};{steps.folder}"
-    settings = [f"-DCMAKE_MAKE_PROGRAM={ninja()}", "-DSTEPS_C_API=ON", f"-DCMAKE_CXX_COMPILER_LAUNCHER={keep}"]
-    configure = [cmake(), "-S", tmp_path, "-B", tmp_path / "build", "-G", "Ninja", *settings]
-    subprocess.run(configure, check=True, capture_output=True)
-    subprocess.run([cmake(), "--build", tmp_path / "build", "-j1"], check=True, capture_output=True)
-    command = [str(tmp_path / "build/user"), str(steps.folder / "weights.safetensors")]
+    user = build_user(tmp_path, steps.folder, lines, ["-DSTEPS_C_API=ON"])
+    command = [str(user), str(steps.folder / "weights.safetensors")]
     done = subprocess.run(command, capture_output=True, text=True, check=True, env={})
     first, second, errors = done.stdout.split("\n", 2)
     assert first == second
     dtype, rank, *numbers, of_step, step = first.split()
-    want, at = made_steps()(torch.tensor([[0.0, 2, 3, 4, 5, 6, 7, 8]]))
+    want, at = made(Steps)(torch.tensor([[0.0, 2, 3, 4, 5, 6, 7, 8]]))
     torch.testing.assert_close(torch.tensor([[*map(float, numbers)]]), want.detach(), rtol=1e-4, atol=1e-5)
     assert (dtype, rank, of_step, int(step)) == ("float32", "2", "int64", at)
     head, nowhere, nothing = errors[: len(_C_ERRORS)], *errors[len(_C_ERRORS) :].splitlines()
@@ -221,14 +187,14 @@ class Noisy(nn.Module):
 
 def test_random_numbers_are_pythons(tmp_path: Path) -> None:
     torch.manual_seed(0)
-    examples = [(torch.randn(2, 20) * scale,) for scale in (1.0, 9.0)]
-    project = transpile(Noisy(), examples, runtime="slim", out=tmp_path / "noisy", name="noisy")
+    inputs = [(torch.randn(2, 20) * scale,) for scale in (1.0, 9.0)]
+    project = transpile(Noisy(), inputs, runtime="slim", out=tmp_path / "noisy", name="noisy")
     assert project.check().ok
     program = project.load()
     torch.manual_seed(3)
-    got = [program(examples[0][0]), torch.rand(3)]
+    got = [program(inputs[0][0]), torch.rand(3)]
     torch.manual_seed(3)
-    want = [Noisy()(examples[0][0]), torch.rand(3)]
+    want = [Noisy()(inputs[0][0]), torch.rand(3)]
     torch.testing.assert_close(got, want)
 
 

@@ -4,47 +4,24 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import torch
-from torch import nn
 
+from slim_steps import KeptSteps, build_user, examples, made
 from torch2cpp.memory.sizes import SizesError
 from torch2cpp.project import Project, transpile
-from torch2cpp.toolchain import launcher
 from torch2cpp.toolchain.build import build
-from torch2cpp.toolchain.tools import cache_folder, cmake, compiler, ninja
+from torch2cpp.toolchain.tools import compiler
 
 pytestmark = pytest.mark.slow
 
 
-class Steps(nn.Module):
-    """Refines a state until it is sure, at most ten times; keeps what it was."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.cell = nn.GRUCell(8, 8)
-        self.sure = nn.Linear(8, 1)
-
-    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, int]:
-        state = torch.zeros_like(x)
-        kept = []
-        for step in range(10):
-            state = self.cell(x, state)
-            kept.append(state)
-            if torch.sigmoid(self.sure(state)).mean() > 0.55:
-                return torch.stack(kept), step
-        return torch.stack(kept) * 2, -1
-
-
 @pytest.fixture(scope="module")
 def planned(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    torch.manual_seed(0)
-    examples = [(torch.randn(n, 8) * scale,) for n, scale in ((1, 1.0), (3, 0.1), (5, 4.0))]
-    out = tmp_path_factory.mktemp("slim") / "planned"
-    project = transpile(Steps().eval(), examples, runtime="slim", max_sizes={"x[0]": 300}, out=out, name="planned")
+    out, model = tmp_path_factory.mktemp("slim") / "planned", made(KeptSteps)
+    project = transpile(model, examples(), runtime="slim", max_sizes={"x[0]": 300}, out=out, name="planned")
     project.build()
     return project
 
@@ -100,7 +77,7 @@ int main(int, char** argv) {
   const std::vector<int64_t> sizes{300, 8};
   const std::string_view bytes(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float));
   const torch2cpp::Tensor x = torch2cpp::tensor_of_bytes(bytes, sizes, torch2cpp::ScalarType::Float);
-  planned::Steps model(argv[1]);
+  planned::KeptSteps model(argv[1]);
   const long before = asked();
   const auto result = model.forward(x);
   const long after = asked();
@@ -115,30 +92,21 @@ def test_first_call_of_a_planned_program_takes_no_memory(planned: Project, tmp_p
     assert memory["sizes"] == "x[0]=300" and memory["bytes"] > 10 * 300 * 8 * 4
     (tmp_path / "main.cpp").write_text(_FIRST_CALL)
     (tmp_path / "counter.c").write_text(_COUNTER + "long asked(void) { return calls; }\n")
-    (tmp_path / "CMakeLists.txt").write_text(
-        f"""cmake_minimum_required(VERSION 3.25)
-project(user LANGUAGES C CXX)
-add_subdirectory({planned.folder} planned)
-add_executable(user main.cpp counter.c {planned.folder}/runtime/slim/operator_new.cpp)
+    lines = f"""add_executable(user main.cpp counter.c {planned.folder}/runtime/slim/operator_new.cpp)
 target_link_libraries(user PRIVATE planned::planned)
 set_source_files_properties(counter.c PROPERTIES COMPILE_OPTIONS -fno-builtin)
 """
-    )
-    keep = f"{sys.executable};-S;-E;{launcher.__file__};{cache_folder()};{planned.folder}"
-    settings = [f"-DCMAKE_MAKE_PROGRAM={ninja()}", f"-DCMAKE_CXX_COMPILER_LAUNCHER={keep}"]
-    configure = [cmake(), "-S", tmp_path, "-B", tmp_path / "build", "-G", "Ninja", *settings]
-    subprocess.run(configure, check=True, capture_output=True)
-    subprocess.run([cmake(), "--build", tmp_path / "build", "-j1"], check=True, capture_output=True)
+    user = build_user(tmp_path, planned.folder, lines)
     weights = str(planned.folder / "weights.safetensors")
-    done = subprocess.run([tmp_path / "build/user", weights], capture_output=True, text=True, check=True)
+    done = subprocess.run([user, weights], capture_output=True, text=True, check=True)
     want = planned.model(torch.ones(300, 8))[1]
     assert done.stdout == f"step {want}, asked 0 times\n"
 
 
 def test_sizes_that_the_inputs_cannot_have_are_told(tmp_path: Path) -> None:
-    examples = [(torch.randn(n, 8),) for n in (1, 3)]
-    project = transpile(Steps().eval(), examples, runtime="slim", max_sizes={"x[1]": 9}, out=tmp_path / "p", name="p")
+    model = made(KeptSteps)
+    project = transpile(model, examples(), runtime="slim", max_sizes={"x[1]": 9}, out=tmp_path / "p", name="p")
     with pytest.raises(SizesError, match=r"no dimension x\[1\] of an input varies: there are x\[0\]"):
         project.build()
     with pytest.raises(SizesError, match="libtorch"):
-        transpile(Steps().eval(), examples, max_sizes={"x[0]": 9}, out=tmp_path / "q", name="q")
+        transpile(model, examples(), max_sizes={"x[0]": 9}, out=tmp_path / "q", name="q")
