@@ -199,7 +199,7 @@ def compile_(
 def bench(
     file: FileArgument,
     against: Annotated[
-        str, typer.Option(help="Rivals, separated by commas; `libtorch` with --runtime slim.")
+        str, typer.Option(help="Rivals, separated by commas; also cpp_onnxruntime, and libtorch with --runtime slim.")
     ] = "eager,compile,torchscript,onnxruntime",
     backend: BackendOption = "auto",
     threads: ThreadsOption = None,

@@ -195,8 +195,8 @@ def test_start_and_memory_stand_in_the_table_and_in_the_line() -> None:
     console = Console(width=120, record=True, file=io.StringIO())
     console.print(result.table())
     rows = {text.split("│")[1].strip(): text for text in console.export_text().splitlines() if "│" in text}
-    assert [c.strip() for c in rows["start to first answer, ms"].split("│")[2:-1]] == ["2,000", "", "150"]
-    assert [c.strip() for c in rows["peak memory, MB"].split("│")[2:-1]] == ["300", "", "110"]
+    assert [c.strip() for c in rows["start to first answer, ms"].split("│")[2:-1]] == ["2,000.0", "", "150.2"]
+    assert [c.strip() for c in rows["peak memory, MB"].split("│")[2:-1]] == ["300.0", "", "110.0"]
     assert [c.strip() for c in rows["program on disk, MB"].split("│")[2:-1]] == ["800.0", "", "2.5"]
 
 
@@ -207,6 +207,7 @@ def test_compiling_never_pays_for_what_is_slower() -> None:
 
 def test_the_same_program_over_libtorch_is_a_rival_of_one_without() -> None:
     assert choose_rivals(["libtorch", "eager"]) == ("libtorch", "eager")
+    assert choose_rivals(["cpp_onnxruntime"]) == ("cpp_onnxruntime",)
     with pytest.raises(UnknownRival, match="libtorch"):
         choose_rivals(["tvm"])
     result = BenchResult(

@@ -15,8 +15,10 @@ from rich.table import Table
 #: Columns in the order they are shown; `regions_only` is the C++ with only its regions counted.
 OURS, REGIONS = "torch2cpp", "regions_only"
 RIVALS = ("eager", "compile", "torchscript", "onnxruntime")
-#: The same program over libtorch, where it is one without.
-LIBTORCH = "libtorch"
+#: The same program over libtorch, where it is one without; and with ONNX Runtime for its regions.
+LIBTORCH, ONNXRUNTIME = "libtorch", "cpp_onnxruntime"
+#: Rivals that are emitted programs too.
+EMITTED = (LIBTORCH, ONNXRUNTIME)
 
 
 class UnknownRival(ValueError):
@@ -29,7 +31,7 @@ def choose_rivals(names: Sequence[str]) -> tuple[str, ...]:
     >>> choose_rivals(["eager", "compile", "eager"])
     ('eager', 'compile')
     """
-    known = (*RIVALS, LIBTORCH)
+    known = (*RIVALS, *EMITTED)
     unknown = [name for name in names if name not in known]
     if unknown:
         raise UnknownRival(f"there is no rival {unknown[0]}; there are {', '.join(known)}")
@@ -83,7 +85,7 @@ class BenchResult:
         rows = []
         for i, name in enumerate(self.inputs):
             row: dict[str, Any] = {"input": name}
-            for rival in (*RIVALS, LIBTORCH, OURS, REGIONS):
+            for rival in (*RIVALS, *EMITTED, OURS, REGIONS):
                 if rival in self.times:
                     found = self.times[rival]
                     row[rival] = None if found is None else round(found[i], 2)
@@ -109,7 +111,7 @@ class BenchResult:
 
     def table(self) -> Table:
         """A row per input, and how much faster than each rival the C++ is."""
-        names = [n for n in (*RIVALS, LIBTORCH, OURS, REGIONS) if n in self.times]
+        names = [n for n in (*RIVALS, *EMITTED, OURS, REGIONS) if n in self.times]
         table = Table(title=f"{self.model}: microseconds, {self.threads} thread(s), backend {self.backend}")
         table.add_column("input")
         for name in names:
@@ -122,8 +124,8 @@ class BenchResult:
         if self.startup:
             table.add_section()
             each = [self.startup.get(name) for name in names]
-            table.add_row("start to first answer, ms", *("" if s is None else f"{s.milliseconds:,.0f}" for s in each))
-            table.add_row("peak memory, MB", *("" if s is None else f"{s.megabytes:,.0f}" for s in each))
+            table.add_row("start to first answer, ms", *("" if s is None else f"{s.milliseconds:,.1f}" for s in each))
+            table.add_row("peak memory, MB", *("" if s is None else f"{s.megabytes:,.1f}" for s in each))
             table.add_row("program on disk, MB", *("" if s is None else f"{s.on_disk:,.1f}" for s in each))
         return table
 

@@ -10,10 +10,10 @@ import torch
 
 from torch2cpp.bench.ablate import without_each_pass
 from torch2cpp.bench.measure import Effort, measure
+from torch2cpp.bench.otherwise import otherwise
 from torch2cpp.bench.ours import Emitted, RegionsOnly
-from torch2cpp.bench.over_libtorch import over_libtorch
 from torch2cpp.bench.pieces import Pieces
-from torch2cpp.bench.result import LIBTORCH, OURS, RIVALS, BenchResult, choose_rivals, describe
+from torch2cpp.bench.result import EMITTED, OURS, RIVALS, BenchResult, choose_rivals, describe
 from torch2cpp.bench.rivals import Calls, CannotRun, PythonRival, Rival, checked, compiled, scripted
 from torch2cpp.bench.startup import STARTED, startup
 from torch2cpp.parity.compare import tensors_in
@@ -58,7 +58,7 @@ def bench(
 
 def _others(project: Project, found: BenchResult) -> Mapping[str, Project]:
     """Projects that are rivals, by the rival's name; those that were just built are not built again."""
-    return {LIBTORCH: over_libtorch(project)} if found.times.get(LIBTORCH) else {}
+    return {name: otherwise(project, name) for name in EMITTED if found.times.get(name)}
 
 
 def _choose(project: Project, inputs: int | None) -> list[int]:
@@ -113,8 +113,8 @@ def _rival(name: str, project: Project, calls: Calls, outcomes: Sequence[Outcome
     """Raises CannotRun."""
     transpiled = project.transpiled
     entries = transpiled.options.entries
-    if name == LIBTORCH:
-        return Emitted(LIBTORCH, over_libtorch(project), calls, writes)
+    if name in EMITTED:
+        return Emitted(name, otherwise(project, name), calls, writes)
     if name == "onnxruntime":
         try:
             return Pieces(transpiled.program, calls, resets, cache_folder(), torch.get_num_threads())
