@@ -196,6 +196,8 @@ class Search:
             if d.name in self.refusals and self.options.runtime.is_slim:
                 raise lacking(self.refusals[d.name])
             tried = "; ".join(f"{b} ({s}): {reason}" for b, s, _, reason in self.tried[d.name])
+            if self.options.runtime.is_slim:
+                tried += "; compile with --runtime libtorch, which has eager's kernels"
             raise RegionsFailed(f"region {d.name} ({d.region.span}) is right with no backend: {tried}")
         return self.left[d.name][0]
 
