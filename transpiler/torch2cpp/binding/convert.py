@@ -10,6 +10,7 @@ import torch
 from torch2cpp.binding.context import Context, tensor_type
 from torch2cpp.binding.dict_kinds import kind_of
 from torch2cpp.binding.growth import note_container, note_element
+from torch2cpp.binding.linked_objects import is_known_object, with_linked
 from torch2cpp.binding.meta import DEFAULT_HINTS, distinct, fresh_sym
 from torch2cpp.binding.values import (
     NONE,
@@ -66,7 +67,8 @@ from torch2cpp.hostir.types import (
     enum_type,
     join,
     join_or_union,
-    module_type,
+    known_type,
+    plain,
 )
 from torch2cpp.hostir.types import NONE as NONE_TYPE
 
@@ -96,7 +98,7 @@ def picked_choice(v: Iter) -> Choice:
 
 def position_among(want: ScalarType, value: Any) -> int:
     """The number by which a member of an enum or a module is known. Raises NoType if it is none of the type's."""
-    for i, x in enumerate(want.of):
+    for i, x in enumerate(map(plain, want.of)):
         if x is value or (isinstance(x, enum.Enum) and type(x) is type(value) and x == value):
             return i
     raise NoType(f"{value!r} as {want}")
@@ -193,8 +195,11 @@ def type_of(cx: Context, v: AbsVal) -> Type:
                 and (cx.storing_field or not isinstance(value, enum.IntEnum))
             ):
                 return member_type(type(value))
-            if cx.storing and isinstance(value, torch.nn.Module):
-                return module_type([value])
+            if cx.storing and is_known_object(value):
+                return known_type(with_linked(value))
+            if cx.storing and type(value) in (tuple, list):
+                types = tuple(type_of(cx, Static(x)) for x in value)
+                return TupleType(types, "list" if type(value) is list else "tuple")
             if isinstance(value, tuple) and hasattr(value, "_fields"):
                 cx.facts.named_tuples[type(value).__name__] = type(value)
             return static_type(value)
@@ -553,10 +558,10 @@ def from_operand(cx: Context, value: Value, t: Type | None = None, example: AbsV
             return Tensor(value, meta_from(cx, t, example, site), bases=frozenset({STORED}))
         case ScalarType():
             if len(t.of) == 1:
-                return Static(t.of[0])
+                return Static(plain(t.of[0]))
             if t.of:
                 position = cx.host("enum.position", value, label=value.name)
-                return Choice(position, tuple(Option(None, Static(m)) for m in t.of), value.name)
+                return Choice(position, tuple(Option(None, Static(plain(m))) for m in t.of), value.name)
             hints = None
             if t == INT:
                 hints = example.hints if isinstance(example, Host) and example.hints else DEFAULT_HINTS

@@ -17,7 +17,7 @@ from torch2cpp.binding.control import run_path
 from torch2cpp.binding.convert import SLICE, NoType, describe, same_layout, to_operand
 from torch2cpp.binding.growth import fit_inside
 from torch2cpp.binding.join_values import Inside, type_in
-from torch2cpp.binding.signature import InputSpec, ParamSpec, kinds_of
+from torch2cpp.binding.signature import InputSpec, ParamSpec, kinds_of, own_signature
 from torch2cpp.binding.values import (
     NONE,
     AbsVal,
@@ -184,10 +184,11 @@ def _bind_kind(cx: Context, kind: _Kind) -> Function:
         param, value = _parameter(cx, spec)
         params.append(param)
         (parts.setdefault(spec.part_of, {}) if spec.part_of else names)[spec.name] = value
-    names |= _gathered(cx, inspect.signature(function), parts)
-    positional = list(inspect.signature(function).parameters)
-    if first is not None:
-        names = {positional[0]: first, **names}
+    signature = own_signature(function)
+    names |= _gathered(cx, signature, parts, first)
+    own = next(iter(signature.parameters.values()), None)
+    if first is not None and own is not None and own.kind is not inspect.Parameter.VAR_POSITIONAL:
+        names = {own.name: first, **names}
     body = cx.block
     exits = _run(cx, function, parsed, names, first)
     cx.returning = True
@@ -203,13 +204,16 @@ def _bind_kind(cx: Context, kind: _Kind) -> Function:
     return Function(name, tuple(params), result, body, cx.span)
 
 
-def _gathered(cx: Context, signature: inspect.Signature, parts: dict[str, dict[str, AbsVal]]) -> dict[str, AbsVal]:
-    """`*args` and `**kwargs` of an entry, from the parameters that they became."""
+def _gathered(
+    cx: Context, signature: inspect.Signature, parts: dict[str, dict[str, AbsVal]], first: AbsVal | None
+) -> dict[str, AbsVal]:
+    """`*args` and `**kwargs` of an entry, from the parameters that they became; `self` may be one of `*args`."""
     out: dict[str, AbsVal] = {}
-    for name, p in signature.parameters.items():
+    for i, (name, p) in enumerate(signature.parameters.items()):
         given = parts.get(name, {})
         if p.kind is inspect.Parameter.VAR_POSITIONAL:
-            out[name] = Tup(tuple(given.values())) if given else Static(())
+            items = ([first] if i == 0 and first is not None else []) + list(given.values())
+            out[name] = Tup(tuple(items)) if items else Static(())
         elif p.kind is inspect.Parameter.VAR_KEYWORD:
             ref = Ref(fresh_id())
             cx.state.heap[ref.id] = DictObj(given, ("input", name))

@@ -179,7 +179,7 @@ def _as_initial(value: Any, t: Type) -> Any:
     """The value of an attribute before the first call, as a cell holds it."""
     if value is ABSENT:
         return None
-    if isinstance(value, enum.Enum) and isinstance(t, ScalarType) and t.of:
+    if isinstance(t, ScalarType) and t.of:
         return position_among(t, value)
     return value
 

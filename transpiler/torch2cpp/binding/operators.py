@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from torch2cpp.binding import partial_dicts
+from torch2cpp.binding import known_objects, partial_dicts
 from torch2cpp.binding.aten import NoOverload, call_aten
 from torch2cpp.binding.choices import distributes
 from torch2cpp.binding.context import Context
@@ -22,6 +22,7 @@ from torch2cpp.binding.values import (
     WORLDS,
     AbsVal,
     Array,
+    Choice,
     DictObj,
     Host,
     InstanceObj,
@@ -139,6 +140,8 @@ def binary(cx: Context, sign: str, a: AbsVal, b: AbsVal) -> AbsVal:
         a, b = _of_numpy(a), _of_numpy(b)
     a = unwrap(cx, a, f"unsupported operand type(s) for {sign}: 'NoneType' and another")
     b = unwrap(cx, b, f"unsupported operand type(s) for {sign}: another and 'NoneType'")
+    if isinstance(a, Choice) or isinstance(b, Choice):  # what an optional held
+        return binary(cx, sign, a, b)
     if _is_array(a) or _is_array(b):
         from torch2cpp.binding import numpy_arrays
 
@@ -294,6 +297,7 @@ def _py(t: ScalarType) -> str:
     return t.kind
 
 
+@known_objects.compares
 @distributes
 @partial_dicts.settles
 def compare(cx: Context, sign: str, a: AbsVal, b: AbsVal) -> AbsVal:
@@ -314,6 +318,8 @@ def compare(cx: Context, sign: str, a: AbsVal, b: AbsVal) -> AbsVal:
             return out
     a = unwrap(cx, a, f"'{sign}' not supported between instances of 'NoneType' and another")
     b = unwrap(cx, b, f"'{sign}' not supported between instances of another and 'NoneType'")
+    if isinstance(a, Choice) or isinstance(b, Choice):  # what an optional held
+        return compare(cx, sign, a, b)
     if _is_array(a) or _is_array(b):
         from torch2cpp.binding import numpy_arrays
 
@@ -444,6 +450,8 @@ def unary(cx: Context, sign: str, a: AbsVal) -> AbsVal:
     if isinstance(a, Static) and not _tensors(a) and not _kept(cx, a):
         return static_call(cx, lambda x: checked(python(x)), a.value)
     a = unwrap(cx, a, f"bad operand type for unary {sign}: 'NoneType'")
+    if isinstance(a, Choice):  # what an optional held
+        return unary(cx, sign, a)
     if isinstance(a, Array):
         from torch2cpp.binding import numpy_arrays
 

@@ -77,14 +77,19 @@ class Sizes:
         return self.known[key]
 
 
+def own_signature(function: Any) -> inspect.Signature:
+    """The parameters of a function as it is: of a decorator's wrapper, not of the function that it wraps."""
+    return inspect.signature(function, follow_wrapped=False)
+
+
 def bound_examples(
     function: Any, examples: list[Any], skip_self: bool
 ) -> tuple[inspect.Signature, list[dict[str, Any]]]:
     """Each example as parameter name -> value, defaults filled in. Raises SignatureError."""
-    signature = inspect.signature(function)
-    if skip_self:
-        params = list(signature.parameters.values())[1:]
-        signature = signature.replace(parameters=params)
+    signature = own_signature(function)
+    params = list(signature.parameters.values())
+    if skip_self and params and params[0].kind is not inspect.Parameter.VAR_POSITIONAL:
+        signature = signature.replace(parameters=params[1:])
     out = []
     for i, example in enumerate(examples):
         args = example if isinstance(example, tuple) else () if isinstance(example, dict) else (example,)
@@ -306,30 +311,35 @@ def kinds_of(
         raise SignatureError("at least one example is needed")
     signature, bound = bound_examples(function, examples, skip_self)
     dynamic = dynamic_dims(dynamic_shapes, list(signature.parameters)) | varying_dims(bound)
+    wrapped = _wrapped_names(function, signature, skip_self)
     groups: list[list[dict[str, Any]]] = []
     for example in bound:
         for group in groups:
             try:
-                _params(signature, [*group, example], dynamic, pin)
+                _params(signature, [*group, example], dynamic, pin, wrapped)
             except SignatureError:
                 continue
             group.append(example)
             break
         else:
-            _params(signature, [example], dynamic, pin)
+            _params(signature, [example], dynamic, pin, wrapped)
             groups.append([example])
-    return [_params(signature, group, dynamic, pin) for group in groups]
+    return [_params(signature, group, dynamic, pin, wrapped) for group in groups]
 
 
 def _params(
-    signature: inspect.Signature, bound: list[dict[str, Any]], dynamic: set[tuple[str, int]], pin: dict[str, Any]
+    signature: inspect.Signature,
+    bound: list[dict[str, Any]],
+    dynamic: set[tuple[str, int]],
+    pin: dict[str, Any],
+    wrapped: list[str],
 ) -> list[ParamSpec]:
     sizes = Sizes(choose_worlds(bound), dynamic)
     out = []
     for name, p in signature.parameters.items():
         default = REQUIRED if p.default is inspect.Parameter.empty else p.default
         if p.kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD):
-            out += _spread(name, [b.get(name, ()) for b in bound], sizes)
+            out += _spread(name, [b.get(name, ()) for b in bound], sizes, wrapped)
             continue
         if name in pin:
             out.append(ParamSpec(name, InputSpec(NONE_TYPE, static=pin[name], is_static=True), pin[name]))
@@ -341,10 +351,29 @@ def _params(
     return out
 
 
-def _spread(name: str, values: list[Any], sizes: Sizes) -> list[ParamSpec]:
+def _wrapped_names(function: Any, signature: inspect.Signature, skip_self: bool) -> list[str]:
+    """What the function inside of a decorator's wrapper calls the items of the wrapper's `*args`."""
+    try:
+        inner = list(inspect.signature(function).parameters.values())[skip_self:]
+    except ValueError:
+        return []
+    own = [p for p in signature.parameters.values() if p.kind is not inspect.Parameter.VAR_KEYWORD]
+    first = next((i for i, p in enumerate(own) if p.kind is inspect.Parameter.VAR_POSITIONAL), len(own))
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    names = [p.name for p in inner if p.kind in positional][first:]
+    return [] if set(names) & {p.name for p in own} else names
+
+
+def _spread(name: str, values: list[Any], sizes: Sizes, wrapped: list[str]) -> list[ParamSpec]:
     """`*args` and `**kwargs` as the arguments that the examples give; other numbers and names are another kind."""
-    named = [v if isinstance(v, dict) else {f"{name}_{i}": x for i, x in enumerate(v)} for v in values]
-    keys = list(named[0])
-    if any(list(v) != keys for v in named):
+
+    def named(given: Any) -> dict[str, Any]:
+        if isinstance(given, dict):
+            return given
+        return {wrapped[i] if i < len(wrapped) else f"{name}_{i}": x for i, x in enumerate(given)}
+
+    all_named = [named(v) for v in values]
+    keys = list(all_named[0])
+    if any(list(v) != keys for v in all_named):
         raise SignatureError(f"{name!r} has other arguments in different examples")
-    return [ParamSpec(k, infer(k, [v[k] for v in named], sizes), REQUIRED, name) for k in keys]
+    return [ParamSpec(k, infer(k, [v[k] for v in all_named], sizes), REQUIRED, name) for k in keys]

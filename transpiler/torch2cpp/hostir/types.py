@@ -9,7 +9,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeVar, final
+from typing import Any, Literal, TypeVar, final
 
 import torch
 
@@ -28,17 +28,38 @@ class TensorType:
 
 
 @final
+class Known:
+    """An object of the model by its identity, whatever its class says of `==` and `hash`."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Known) and other.value is self.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+
+def plain(x: enum.Enum | Known) -> Any:
+    """The member of an enum, or the object."""
+    return x.value if isinstance(x, Known) else x
+
+
+@final
 @dataclass(frozen=True, slots=True)
 class ScalarType:
     """A Python scalar: int is 64-bit and overflow raises, float is a double."""
 
     kind: Literal["bool", "int", "float", "str", "complex"]
     #: For an int that stands for one of these objects: by its position among them. They are the members of
-    #: an enum, or some modules of the model.
-    of: tuple[enum.Enum | torch.nn.Module, ...] = ()
+    #: an enum, or some modules or other objects of the model.
+    of: tuple[enum.Enum | Known, ...] = ()
 
     def __str__(self) -> str:
-        return " | ".join(dict.fromkeys(type(x).__name__ for x in self.of)) if self.of else self.kind
+        return " | ".join(dict.fromkeys(type(plain(x)).__name__ for x in self.of)) if self.of else self.kind
 
 
 @final
@@ -224,13 +245,14 @@ def enum_type(cls: type[enum.Enum]) -> ScalarType | None:
     return ScalarType("int", tuple(combined))
 
 
-def module_type(modules: Sequence[torch.nn.Module]) -> ScalarType:
-    """One of several modules as a run-time value."""
-    return ScalarType("int", tuple(dict.fromkeys(modules)))
+def known_type(objects: Sequence[Known]) -> ScalarType:
+    """One of several modules or other objects of the model as a run-time value."""
+    return ScalarType("int", tuple(dict.fromkeys(objects)))
 
 
-def _holds_modules(t: Type) -> bool:
-    return isinstance(t, ScalarType) and bool(t.of) and isinstance(t.of[0], torch.nn.Module)
+def holds_known(t: Type) -> bool:
+    """Whether a value stands for one of several objects of the model."""
+    return isinstance(t, ScalarType) and bool(t.of) and isinstance(t.of[0], Known)
 
 
 def limit_of(kind: str) -> int | None:
@@ -287,8 +309,8 @@ def join(a: Type, b: Type) -> Type | None:
         return b
     if _is_int(a) and _is_int(b):
         return INT
-    if _holds_modules(a) and _holds_modules(b):
-        return module_type((*a.of, *b.of))  # type: ignore[union-attr]
+    if holds_known(a) and holds_known(b):
+        return known_type((*a.of, *b.of))  # type: ignore[union-attr]
     if _may_be_absent(a) or _may_be_absent(b):
         return _join_absent(a, b)
     if isinstance(a, NoneType):

@@ -50,28 +50,28 @@ def islice_to(iterable, stop):
 def groupby(iterable, key):
     """`itertools.groupby`: a group is complete before it is handed out."""
     group = []
-    last = None
+    keys = []  # of the group: a list, since there is no first value that all types of keys could start with
     for item in iterable:
         now = key(item)
-        if group and now != last:
-            yield last, iter(group)
-            group = []
-        last = now
+        if group and keys[0] != now:
+            yield keys[0], iter(group)
+            group, keys = [], []
         group.append(item)
+        keys.append(now)
     if group:
-        yield last, iter(group)
+        yield keys[0], iter(group)
 
 
 def groupby_itself(iterable):
     """`itertools.groupby` without a key."""
     group = []
     for item in iterable:
-        if group and item != group[-1]:
-            yield group[-1], iter(group)
+        if group and group[0] != item:
+            yield group[0], iter(group)
             group = []
         group.append(item)
     if group:
-        yield group[-1], iter(group)
+        yield group[0], iter(group)
 
 
 def takewhile(predicate, iterable):
