@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import enum
 from typing import Any, NoReturn
 
 import numpy as np
@@ -165,6 +166,8 @@ def _static_item(cx: Context, obj: AbsVal, value: Any, index: AbsVal) -> AbsVal:
             return string_item(cx, Static(value), index)
         if isinstance(value, dict):
             return _static_dict_item(cx, value, index)
+        if isinstance(value, enum.EnumMeta) and index.type == STR:
+            return _static_dict_item(cx, dict(value.__members__), index)
         rt = constant_list(cx, obj, cx.site(None))
         if rt is not None:
             return _rt_item(cx, rt, index)
