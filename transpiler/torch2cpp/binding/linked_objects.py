@@ -24,7 +24,7 @@ def is_known_object(value: Any) -> bool:
     if isinstance(value, torch.nn.Module):
         return True
     cls = type(value)
-    if isinstance(value, type | enum.Enum) or cls.__module__.partition(".")[0] in _LIBRARIES:
+    if value is None or isinstance(value, type | enum.Enum) or cls.__module__.partition(".")[0] in _LIBRARIES:
         return False
     plain = has_fields(value) and all(b is object or b.__module__ != "builtins" for b in cls.__mro__)
     return plain and getattr(cls, "__eq__", None) is object.__eq__

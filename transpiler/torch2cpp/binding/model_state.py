@@ -27,6 +27,7 @@ from torch2cpp.binding.convert import (
 )
 from torch2cpp.binding.dict_kinds import factory_in_model, kind_of
 from torch2cpp.binding.growth import note_container
+from torch2cpp.binding.linked_objects import is_known_object, with_linked
 from torch2cpp.binding.values import AbsVal, Host, Ref, Rt, RtObj, Static, Tensor
 from torch2cpp.hostir.ops import Cell, Load, Store
 from torch2cpp.hostir.pyvalues import has_fields, own_fields
@@ -39,9 +40,12 @@ from torch2cpp.hostir.types import (
     StructType,
     TupleType,
     Type,
+    holds_known,
     join,
     join_or_union,
+    known_type,
 )
+from torch2cpp.hostir.types import NONE as NONE_TYPE
 
 
 class _Absent:
@@ -192,8 +196,9 @@ def store_attribute(cx: Context, obj: Any, name: str, value: AbsVal) -> None:
     initial = _initial(obj, name)
     from torch2cpp.binding.containers import element_type
 
+    one_of_several = isinstance(value, Static) and is_known_object(value.value) and is_known_object(initial)
     try:
-        start = runtime_type(cx, None if initial is ABSENT else initial)
+        start = known_type(with_linked(initial)) if one_of_several else runtime_type(cx, _or_none(initial))
     except NoType:
         cx.refuse(
             "T2C177",
@@ -204,11 +209,17 @@ def store_attribute(cx: Context, obj: Any, name: str, value: AbsVal) -> None:
         return
     new = element_type(cx, value, field=True)
     old = cx.facts.state.get(key, start)
+    if old != NONE_TYPE and new != NONE_TYPE and _holds_known(old) != _holds_known(new):
+        what = f"the attribute {name!r} holds objects of the model on some paths and {describe(cx, value)} here"
+        cx.refuse("T2C177", what, "make all of them in forward, or choose among those of the model by their numbers")
     wide = join_or_union(old, new)
     if not (isinstance(value, Static) and value.value is None):
         cx.facts.state_examples.setdefault(key, value)
     if cx.facts.state.get(key) != wide:
+        first = key not in cx.facts.state
         cx.facts.state[key] = wide
+        if first and is_known_object(initial):
+            raise Restart  # what was read from it in this round was known
         cx.dirty = True
     # What is put into a container elsewhere may have made the cell's type wider already.
     if key in cx.cells and join(cx.cells[key].type, wide) != cx.cells[key].type:
@@ -217,6 +228,14 @@ def store_attribute(cx: Context, obj: Any, name: str, value: AbsVal) -> None:
     cx.emit(Store(cell, to_operand(cx, value, cell.type), cx.span))
     cx.mark("host")
     cx.write(("attr", *key), value)
+
+
+def _or_none(initial: Any) -> Any:
+    return None if initial is ABSENT else initial
+
+
+def _holds_known(t: Type) -> bool:
+    return holds_known(t.elem if isinstance(t, OptionalType) else t)
 
 
 def has_attribute(cx: Context, obj: Any, name: str) -> AbsVal | None:
