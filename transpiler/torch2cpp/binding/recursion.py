@@ -1,8 +1,8 @@
 """Functions that call themselves to a depth decided at run time become functions of the IR.
 
 All other calls are interpreted in place. When a function is found deep inside itself, the fact is
-remembered and binding starts again; from then on it is bound once for each set of static arguments,
-with its run-time arguments as parameters. Its result type starts as "never returns" and grows over
+remembered and binding starts again; from then on it is bound once for each set of static arguments
+and of classes of objects, with its run-time arguments as parameters. Its result type starts as "never returns" and grows over
 the rounds until it is stable.
 """
 
@@ -87,6 +87,9 @@ def _shape(cx: Context, f: Any, names: dict[str, AbsVal]) -> _Shape:
         else:
             make_run_time(cx, v)
             run_time[n] = v
+            made = resolve(cx, v)
+            if isinstance(made, Rt) and isinstance(made.type, StructType):
+                key.append((n, made.type.name))  # a method that classes inherit is a function for each of them
     cells: dict[str, Captured] = {}
     for each in captured(cx, f):
         o = resolve(cx, each.value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from torch2cpp.binding import operators
 from torch2cpp.binding.aten import elements
+from torch2cpp.binding.choices import distribute
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.convert import resolve
 from torch2cpp.binding.iteration import Items, items_of, to_run_time_list
@@ -11,9 +12,11 @@ from torch2cpp.binding.optional import held_or_raise
 from torch2cpp.binding.values import (
     NONE,
     AbsVal,
+    Choice,
     Host,
     Rt,
     Static,
+    Tup,
 )
 from torch2cpp.hostir.types import (
     ListType,
@@ -25,6 +28,9 @@ def unpack(cx: Context, v: AbsVal, count: int, star: int | None) -> list[AbsVal]
     """The values for `a, b, *rest = v`."""
     from torch2cpp.binding.containers import new_list
 
+    if isinstance(v, Choice):
+        whole = distribute(cx, v, lambda option: Tup(tuple(unpack(cx, option, count, star))))
+        return unpack(cx, whole, count, None)
     o = resolve(cx, v)
     elems = elements(cx, v)
     if elems is None:
