@@ -2,8 +2,8 @@
 
 All other calls are interpreted in place. When a function is found deep inside itself, the fact is
 remembered and binding starts again; from then on it is bound once for each set of static arguments
-and of classes of objects, with its run-time arguments as parameters. Its result type starts as "never returns" and grows over
-the rounds until it is stable.
+and of classes of objects, with its run-time arguments as parameters. Its result type starts as "never returns" and
+grows over the rounds until it is stable.
 """
 
 from __future__ import annotations

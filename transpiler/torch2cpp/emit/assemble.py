@@ -39,9 +39,12 @@ from torch2cpp.hostir.ops import Cell, Raise, WeightRef, leaves, operands, walk
 from torch2cpp.hostir.program import REQUIRED, Program, Region
 from torch2cpp.hostir.random_ops import is_random, sets_random
 from torch2cpp.hostir.types import (
+    DictType,
+    ListType,
     OptionalType,
     RecordType,
     ScalarType,
+    SetType,
     TupleType,
     Type,
     UnionType,
@@ -301,7 +304,7 @@ def _struct(record: Record, types: CppTypes) -> StructView:
 
 
 def _in_order(types: CppTypes) -> list[Record]:
-    """All structs, those held by value inside others first."""
+    """All structs, those held by value inside others, or in their containers, first."""
     by_name = {r.cpp_name: r for r in (*types.structs, *types.records)}
     done: dict[str, Record] = {}
 
@@ -330,6 +333,11 @@ def _held(t: Type, types: CppTypes) -> Iterator[str]:
         case UnionType():
             for m in t.members:
                 yield from _held(m, types)
+        case ListType() | SetType():
+            yield from _held(t.elem, types)
+        case DictType():
+            yield from _held(t.key, types)
+            yield from _held(t.value, types)
 
 
 def _weight(name: str, tensor: torch.Tensor) -> WeightView:

@@ -14,6 +14,7 @@ from torch2cpp.emit.expressions import Expressions
 from torch2cpp.emit.flow import Flow
 from torch2cpp.emit.loops import count_breaks, for_header, while_test
 from torch2cpp.emit.names import PREFIXES, identifier
+from torch2cpp.emit.names import Scope as Names
 from torch2cpp.emit.nodes import Braces, Branch, Line, Node, mentions
 from torch2cpp.emit.precedence import ATOM, Expr
 from torch2cpp.emit.tries import Exits, emit_try
@@ -80,6 +81,8 @@ class Statements:
     used: set[Variable]
     #: C++ labels of scopes that `goto` leaves.
     labels: dict[str, str] = field(default_factory=dict)
+    #: What holds the results of a region with several, by its method.
+    holders: dict[str, str] = field(default_factory=dict)
     _temporaries: int = 0
 
     def body(self) -> list[Node]:
@@ -235,7 +238,7 @@ class Statements:
 
     def _fields(self, op: RegionCall, call: str, made: tuple[Value, ...], fresh: list[bool]) -> list[Node]:
         method = self.expressions.region_method(op.region)
-        holder = f"{method}_out" if any(v.name == method for v in self.variables.of.values()) else method
+        holder = self._holder(method)
         nodes: list[Node] = [Line(f"auto {holder} = {call};", op.span)]
         for value, new, field_name in zip(made, fresh, self.expressions.region_fields(op.region)):
             variable = self.variables.of[value]
@@ -251,6 +254,13 @@ class Statements:
             else:
                 nodes.append(self.declare(variable, Expr(place, ATOM), None))
         return nodes
+
+    def _holder(self, method: str) -> str:
+        """The name of what a region with several results gives: the region's, where nothing else has it."""
+        if method not in self.holders:
+            taken = {v.name for v in self.variables.of.values()} | set(self.holders.values())
+            self.holders[method] = method if method not in taken else Names(taken).fresh(f"{method}_out")
+        return self.holders[method]
 
     def raised(self, op: Raise) -> list[Node]:
         """`throw PyError(type, message, bases, file, line)`"""
