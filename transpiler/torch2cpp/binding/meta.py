@@ -125,7 +125,14 @@ def evaluate(cx: Context, call: Callable[..., Any], args: Any, kwargs: Any, key:
     if varying and not draws:
         _probe(call, args, kwargs, key, outs)
     ints = [x for x in leaves((args, kwargs)) if isinstance(x, Host) and x.type.kind == "int"]
-    return _combine(cx, outs, [*_syms((args, kwargs)), *ints], varying, draws)
+    return _combine(cx, outs, [*_syms((args, kwargs)), *ints], varying, draws, _constants((args, kwargs)))
+
+
+def _constants(tree: Any) -> set[int]:
+    """The ints and the known sizes among operands."""
+    found = list(leaves(tree))
+    sizes = {d for x in found if isinstance(x, Tensor) for d in x.meta.dims if isinstance(d, int)}
+    return sizes | {x for x in found if type(x) is int}
 
 
 def _probe(call: Callable[..., Any], args: Any, kwargs: Any, key: Any, outs: dict[int, Any]) -> None:
@@ -231,7 +238,12 @@ def _freeze(tree: Any) -> Any:
 
 
 def _combine(
-    cx: Context, outs: dict[int, Any], inputs: list[Sym | Host], varying: bool, draws: dict[int, dict[int, int]]
+    cx: Context,
+    outs: dict[int, Any],
+    inputs: list[Sym | Host],
+    varying: bool,
+    draws: dict[int, dict[int, int]],
+    constants: set[int],
 ) -> Any:
     first = next(iter(outs.values()))
 
@@ -246,7 +258,7 @@ def _combine(
         dims: list[Dim] = []
         for i in range(len(node.shape)):
             sizes = {w: leaf.shape[i] for w, leaf in others.items()}
-            dims.append(_dim(sizes, inputs, varying, draws))
+            dims.append(_dim(sizes, inputs, varying, draws, constants))
         return Meta(node.dtype, tuple(dims))
 
     return merge((), first)
@@ -258,7 +270,13 @@ def _follow(tree: Any, path: tuple[int, ...]) -> Any:
     return tree
 
 
-def _dim(sizes: dict[int, int], inputs: list[Sym | Host], varying: bool, draws: dict[int, dict[int, int]]) -> Dim:
+def _dim(
+    sizes: dict[int, int],
+    inputs: list[Sym | Host],
+    varying: bool,
+    draws: dict[int, dict[int, int]],
+    constants: set[int],
+) -> Dim:
     """One size of a result from its values in the worlds that worked (and, beyond them, in the probes)."""
     worlds = [(w, n) for w, n in sizes.items() if w < WORLDS]
     same = len(set(sizes.values())) == 1
@@ -266,7 +284,12 @@ def _dim(sizes: dict[int, int], inputs: list[Sym | Host], varying: bool, draws: 
         for x in inputs:  # whose size it is in all assignments that were found
             if len(sizes) > 1 and not same and all(draws[w].get(key_of(x)) == n for w, n in sizes.items()):
                 return x if isinstance(x, Sym) else x.dim if isinstance(x.dim, Sym) else Sym(_hints(sizes))
-        return next(iter(sizes.values())) if same and len(sizes) > 1 else Sym(_hints(sizes))
+        if not same or len(sizes) < 2:
+            return Sym(_hints(sizes))
+        # What was the same in all assignments may be what the size follows from.
+        still = [found for x in inputs if len(found := {each.get(key_of(x)) for each in draws.values()}) == 1]
+        n = next(iter(sizes.values()))
+        return n if not still or (n in constants and {n} not in still) else Sym(_hints(sizes))
     # One world alone proves little: there, a size that an input has too is that input's.
     if same and (len(worlds) > 1 or not varying):
         return next(iter(sizes.values()))

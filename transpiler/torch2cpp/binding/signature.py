@@ -188,8 +188,6 @@ def _shadow(values: list[torch.Tensor], sizes: Sizes, dims: tuple[Dim, ...]) -> 
 
 def _scalar(path: str, values: list[Any]) -> InputSpec:
     kinds = {type(v) for v in values}
-    if kinds == {int, float}:
-        return InputSpec(SCALARS[float])
     if len(kinds) > 1:
         raise SignatureError(
             f"input {path!r} is {' and '.join(sorted(k.__name__ for k in kinds))} in different examples"

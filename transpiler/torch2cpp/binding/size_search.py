@@ -129,6 +129,12 @@ class _Search:
         for by in (1, 2, 5):
             for group in groups:
                 self._try({k: n + by if k in group else n for k, n in base.items()})
+            # An int that is a multiple of a size, as in `x.reshape(4 * h, 4 * w)`, stays that multiple.
+            for size, i in itertools.product(self._sizes, self._ints):
+                n = base[size]
+                if n > 0 and base[i] > n and base[i] % n == 0:
+                    alike = {k: n + by for k in (self._sizes if by == 1 else [size]) if base[k] == n}
+                    self._try(base | alike | {i: base[i] // n * (n + by)})
 
 
 def _unlike_first(results: list[tuple[Any, Assignment]]) -> list[tuple[Any, Assignment]]:
