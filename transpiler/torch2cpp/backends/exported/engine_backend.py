@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from torch2cpp.backends.aten import AtenBackend
 from torch2cpp.backends.exported.export import NotExportable, short_reason
-from torch2cpp.backends.exported.suitable import calls_of, eager_twin, orders_equals, unsuitable
+from torch2cpp.backends.exported.suitable import calls_of, eager_twin, engines_differ, unsuitable
 from torch2cpp.backends.exported.write_engine import Graph
 from torch2cpp.backends.protocol import Context, Refusal, Target
 from torch2cpp.regions.share import DistinctRegion
@@ -17,7 +17,7 @@ WORTH_RUNNING = 1
 
 def accepts(region: DistinctRegion, target: Target) -> Refusal | None:
     """Refuses by what the region holds, and what has no `aten` form to give way to."""
-    return unsuitable(region.region, WORTH_RUNNING, orders_equals) or AtenBackend().accepts(eager_twin(region), target)
+    return unsuitable(region.region, WORTH_RUNNING, engines_differ) or AtenBackend().accepts(eager_twin(region), target)
 
 
 def make_graphs(

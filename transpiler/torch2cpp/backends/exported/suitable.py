@@ -7,7 +7,7 @@ from collections.abc import Callable
 import torch
 
 from torch2cpp.backends.protocol import Refusal
-from torch2cpp.hostir.ops import HostOp, Operand, TensorOp, Value, operands, values_in
+from torch2cpp.hostir.ops import HostOp, Operand, TensorOp, Value, leaves, operands, values_in
 from torch2cpp.hostir.program import Region
 from torch2cpp.hostir.types import TensorType, Type
 from torch2cpp.regions.share import DistinctRegion
@@ -19,6 +19,9 @@ _RECURRENT = frozenset({"aten::gru", "aten::lstm", "aten::rnn_tanh", "aten::rnn_
 #: Give places of elements, also of equal ones: which of those comes first is eager's own affair.
 _ORDERING = frozenset({"aten::argsort", "aten::kthvalue", "aten::median", "aten::mode", "aten::nanmedian",
                        "aten::sort", "aten::topk"})  # fmt: skip
+#: Take the pixel at a rounded place.
+_NEAREST = frozenset({"aten::upsample_nearest1d", "aten::upsample_nearest2d", "aten::upsample_nearest3d"})
+_EXACT_FACTORS = (1.0, 2.0, 4.0, 8.0, 16.0)
 #: So many steps, where that is their number for good, are rather cells to be fused with what is around them.
 MOST_STEPS = 4
 #: How the name of a region's `aten` form ends.
@@ -115,6 +118,30 @@ def orders_equals(op: TensorOp) -> str | None:
     if name in _ORDERING and (name == "aten::argsort" or len(op.results) > 1):
         return f"{name} says where equal elements are, which must be as eager does"
     return None
+
+
+def engines_differ(op: TensorOp) -> str | None:
+    """Why an engine may give something else than eager, beyond rounding."""
+    return orders_equals(op) or _picks_pixels(op)
+
+
+def _picks_pixels(op: TensorOp) -> str | None:
+    """Says so where an operator takes the pixel below a rounded place, which engines round otherwise at some sizes.
+
+    At factors that are powers of two nothing is rounded; at sizes known for good, samples of these sizes are compared.
+    """
+    name = op.overload._schema.name
+    if name not in _NEAREST:
+        return None
+    given = dict(zip((a.name for a in op.overload._schema.arguments), op.args)) | op.kwargs
+    image, sizes = given.get("input", given.get("self")), given.get("output_size")
+    factors = [f for n, each in given.items() if n.startswith("scale") for f in leaves(each) if f is not None]
+    known = isinstance(image, Value) and isinstance(image.type, TensorType) and None not in image.type.dims[2:]
+    if known and all(isinstance(n, int) for n in leaves(sizes) if n is not None):
+        return None
+    if factors and sizes is None and all(isinstance(f, float) and f in _EXACT_FACTORS for f in factors):
+        return None
+    return f"{name} to sizes that vary takes pixels that depend on the last bit"
 
 
 def _unsuitable_operation(op: TensorOp) -> str | None:
