@@ -280,14 +280,19 @@ def _result_type(cx: Context, exits: list[Exit]) -> Type:
     for path in exits:
         try:
             t = type_in(cx, path, path.value)
-        except NoType:
-            cx.refuse("T2C114", f"{describe(cx, path.value)} is returned", "return tensors, numbers and containers",
-                      span=path.span)  # fmt: skip
+        except NoType as error:
+            what = f"{_described(cx, path)} is returned: {error}"
+            cx.refuse("T2C114", what, "return tensors, numbers and containers", span=path.span)
         if _holds_members(cx, t, set()):
             remedy = "return the names or values of enum members, the numbers of modules, and the bounds of slices"
-            cx.refuse("T2C114", f"{describe(cx, path.value)} is returned", remedy, span=path.span)
+            cx.refuse("T2C114", f"{_described(cx, path)} is returned", remedy, span=path.span)
         result = t if result is None else join_or_union(result, t)
     return result if result is not None else NONE_TYPE
+
+
+def _described(cx: Context, path: Exit) -> str:
+    with Inside(cx, path):
+        return describe(cx, path.value)
 
 
 def _holds_members(cx: Context, t: Type, seen: set[Type]) -> bool:

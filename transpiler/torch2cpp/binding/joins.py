@@ -48,6 +48,7 @@ from torch2cpp.binding.join_values import (
     type_in,
     types_where_there,
 )
+from torch2cpp.binding.literal_sets import LiteralSet, make_run_time_set
 from torch2cpp.binding.meta import DEFAULT_HINTS, distinct, hints_of, merge_meta
 from torch2cpp.binding.optional import possible
 from torch2cpp.binding.unlike import make_alike
@@ -397,6 +398,10 @@ class _Merger:
                 mine.append((found, option))
             some = next(g for g, _ in mine if g >= 0)
             members.append([(g, o) if g >= 0 else (some, _NOT_THERE) for g, o in mine])
+        sets = [g.example.value for g in groups if isinstance(g.example, Static)]
+        sets = [v for v in sets if isinstance(v, LiteralSet)]
+        if len(sets) > MAX_SETS or (sets and len(groups) > MAX_OPTIONS):
+            make_run_time_set(self.cx, sets[0])  # then they are values of one type
         if len(groups) > (MAX_OPTIONS if any(g.type is not None for g in groups) else MAX_KNOWN):
             return self._poison(name, "holds too many kinds of values", vals)
         self.options.append(len({origin(g.example) or i for i, g in enumerate(groups)}))
@@ -688,6 +693,8 @@ class _Merger:
 _NOT_THERE = object()
 #: More kinds of values than this in one variable are refused.
 MAX_OPTIONS = 16
+#: One variable holds at most this many known sets, the results of operations on others; more are run-time sets.
+MAX_SETS = 4
 #: More known values, such as nodes of a tree that the model holds.
 MAX_KNOWN = 128
 

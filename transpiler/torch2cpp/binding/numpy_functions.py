@@ -14,7 +14,7 @@ from torch2cpp.binding.builtin_table import TABLE, Handler, static_first, tensor
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.convert import describe, is_scalar, resolve, type_of
 from torch2cpp.binding.in_python import numpy_functions as bodies
-from torch2cpp.binding.values import AbsVal, Array, Choice, Host, ListObj, Rt, StarRest, Static, Tup
+from torch2cpp.binding.values import NONE, AbsVal, Array, Choice, Host, ListObj, Rt, StarRest, Static, Tup
 from torch2cpp.hostir.types import BOOL, FLOAT, INT, ListType
 
 Args = list[AbsVal]
@@ -217,12 +217,21 @@ def _of_arrays(name: str) -> Handler:
 
 
 def _asarray(cx: Context, args: Args, kwargs: Kwargs) -> AbsVal:
-    t = operators.tensor_of(cx, resolve(cx, args[0]))
-    if isinstance(args[0], Array) and len(args) == 1 and not kwargs:
-        return args[0]
-    if t is None or len(args) > 1 or kwargs:
-        cx.refuse("T2C172", f"np.asarray() of {describe(cx, args[0])}", "use torch.tensor")
-    return Array(t)
+    """An array or tensor of that dtype as it is; anything else, such as a list, as `np.array` makes it."""
+    source = args[0]
+    t = source.tensor if isinstance(source, Array) else operators.tensor_of(cx, resolve(cx, source))
+    given = args[1] if len(args) > 1 else kwargs.get("dtype", NONE)
+    if len(args) > 2 or set(kwargs) - {"dtype"}:
+        cx.refuse("T2C172", f"np.asarray() with {', '.join(kwargs) or 'three arguments'}", "give it a dtype only")
+    if t is None:
+        return TABLE[np.array](cx, args, kwargs)
+    try:
+        wanted = t.meta.dtype if given.value is None else arrays.torch_dtype(given.value)
+    except (AttributeError, KeyError, TypeError):
+        wanted = None  # np.array says what is wrong with it
+    if wanted != t.meta.dtype:
+        return TABLE[np.array](cx, args, kwargs)
+    return source if isinstance(source, Array) else Array(t)
 
 
 def _converter(kind: Any) -> Handler:

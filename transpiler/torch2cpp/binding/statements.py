@@ -11,7 +11,7 @@ import torch
 from torch2cpp.binding import operators
 from torch2cpp.binding.aten import NoOverload, call_aten
 from torch2cpp.binding.attributes import delete_attribute, get_attribute, set_attribute
-from torch2cpp.binding.choices import distribute
+from torch2cpp.binding.choices import distribute, distributes
 from torch2cpp.binding.container_operators import inplace_binary
 from torch2cpp.binding.context import Context, Terminated
 from torch2cpp.binding.control import branch
@@ -189,6 +189,7 @@ _INPLACE = {
 }  # fmt: skip
 
 
+@distributes
 def _augment(cx: Context, sign: str, old: AbsVal, value: AbsVal) -> AbsVal:
     """`old <sign>= value`: in place for tensors and lists, a new value otherwise."""
     t = operators.tensor_of(cx, old)
