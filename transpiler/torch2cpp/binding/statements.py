@@ -8,20 +8,20 @@ from typing import Any
 import libcst as cst
 import torch
 
-from torch2cpp.binding import operators
+from torch2cpp.binding import operators, partial_dicts
 from torch2cpp.binding.aten import NoOverload, call_aten
 from torch2cpp.binding.attributes import delete_attribute, get_attribute, set_attribute
 from torch2cpp.binding.choices import distribute, distributes
 from torch2cpp.binding.container_operators import inplace_binary
 from torch2cpp.binding.context import Context, Terminated
 from torch2cpp.binding.control import branch
-from torch2cpp.binding.convert import NoType, resolve
+from torch2cpp.binding.convert import NoType, resolve, type_of
 from torch2cpp.binding.expressions import condition, evaluate, make_function, subscript_index
 from torch2cpp.binding.item_writes import delete_item, set_item
 from torch2cpp.binding.items import get_item
 from torch2cpp.binding.optional import narrow, refinements
 from torch2cpp.binding.unpacking import unpack
-from torch2cpp.binding.values import NONE, UNBOUND, AbsVal, Choice, Poison, Static, Tensor
+from torch2cpp.binding.values import NONE, UNBOUND, AbsVal, Choice, Poison, Static, Tensor, Tup
 from torch2cpp.binding.variables import assign, lookup, scope_of, set_name, stored_in
 from torch2cpp.diagnostics import Refused
 
@@ -243,7 +243,19 @@ def _return(cx: Context, node: cst.Return) -> None:
     value = NONE if node.value is None else evaluate(cx, node.value)
     if isinstance(value, Choice):
         distribute(cx, value, lambda v: cx.leave(cx.frame.returns, v))
+    parts = value.elems if isinstance(value, Tup) else (value,)
+    unclear = [v for v in parts if partial_dicts.is_partial(cx, v) and not _has_type(cx, v)]
+    if unclear and len(cx.frames) == 1:  # the caller gets one struct or another
+        partial_dicts.all_settled(cx, unclear, lambda: cx.leave(cx.frame.returns, value))
     cx.leave(cx.frame.returns, value)
+
+
+def _has_type(cx: Context, v: AbsVal) -> bool:
+    try:
+        type_of(cx, v)
+    except NoType:
+        return False
+    return True
 
 
 @handles(cst.Break)
