@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -31,6 +32,16 @@ class Dict {
     static_assert(sizeof...(Items) % 2 == 0);
     Dict out;
     out.fill(std::forward<Items>(items)...);
+    return out;
+  }
+
+  // From pairs of a key and a value.
+  template <std::input_iterator It, class End>
+  static Dict from(It begin, End end) {
+    Dict out;
+    for (; begin != end; ++begin) {
+      out.set(static_cast<K>(begin->first), static_cast<V>(begin->second));
+    }
     return out;
   }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <utility>
 
@@ -27,6 +28,15 @@ class Set {
   static Set of(Items&&... items) {
     Set out;
     (out.add(static_cast<T>(std::forward<Items>(items))), ...);
+    return out;
+  }
+
+  template <std::input_iterator It, class End>
+  static Set from(It begin, End end) {
+    Set out;
+    for (; begin != end; ++begin) {
+      out.add(static_cast<T>(*begin));
+    }
     return out;
   }
 

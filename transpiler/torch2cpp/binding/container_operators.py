@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+from typing import Any
 
 import torch
 
@@ -18,6 +19,7 @@ from torch2cpp.binding.items import _tuple
 from torch2cpp.binding.kept_objects import holds_state
 from torch2cpp.binding.keys import key_operand
 from torch2cpp.binding.own_equality import searched
+from torch2cpp.binding.tables import refuse_many, set_table, static_elements
 from torch2cpp.binding.unlike import common_type
 from torch2cpp.binding.values import (
     AbsVal,
@@ -64,9 +66,9 @@ def contains(cx: Context, obj: AbsVal, item: AbsVal) -> AbsVal:
         case Rt() if isinstance(o.type, StructType) and not isinstance(cx.struct_key(o.type.name), type):
             return struct_dicts.contains(cx, o, item)
         case Static(value) if isinstance(value, dict | torch.nn.ModuleDict):
-            return any_equal(cx, [Static(k) for k in value], item)
+            return any_equal(cx, [Static(k) for k in value], item, value)
         case Static(value) if isinstance(value, set | frozenset | range):
-            return any_equal(cx, [Static(k) for k in value], item)
+            return any_equal(cx, [Static(k) for k in value], item, value)
         case Static(value) if isinstance(value, str):
             return cx.scalar("str.contains", value, operators.scalar_operand(cx, item))
         case RangeVal() if isinstance(item, Host | Static) and is_scalar(item) and type_of(cx, item) in (INT, BOOL):
@@ -102,9 +104,16 @@ def _tensor_contains(cx: Context, t: Tensor, item: AbsVal) -> AbsVal:
     return operators.truth(cx, call_aten(cx, "any", [same]))
 
 
-def any_equal(cx: Context, elems: list[AbsVal], item: AbsVal) -> AbsVal:
+def any_equal(cx: Context, elems: list[AbsVal], item: AbsVal, owner: Any = None) -> AbsVal:
     """Whether any of a known number of values equals `item`."""
     from torch2cpp.binding.control import branch
+
+    known = static_elements(elems)
+    table = set_table(cx, known, item, owner) if known is not None else None
+    if table is not None:
+        return contains(cx, table, item)
+    if isinstance(item, Host):
+        refuse_many(cx, len(elems), "it looks among")
 
     def step(i: int) -> AbsVal:
         if i == len(elems):

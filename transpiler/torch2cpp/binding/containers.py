@@ -243,7 +243,9 @@ def constant_list(cx: Context, v: AbsVal, site: Any) -> Rt | None:
     assert elem is not None
     is_list = isinstance(obj, ListObj) or (isinstance(obj, Static) and isinstance(obj.value, list))
     t = ListType(elem, "list" if is_list else "tuple")
-    value = cx.host("list.new", *(to_operand(cx, e, elem) for e in elems), type_=t, label="list")
+    known = cx.object_names.get(id(obj.value)) if isinstance(obj, Static) else None
+    label = known.rpartition(".")[2] if known else "list"
+    value = cx.host("list.new", *(to_operand(cx, e, elem) for e in elems), type_=t, label=label)
     return Rt(value, t, example=elems[0])
 
 

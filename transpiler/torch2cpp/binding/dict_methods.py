@@ -12,6 +12,7 @@ from torch2cpp.binding.item_writes import dict_update, put_mapping, set_item
 from torch2cpp.binding.items import is_like, missing_key, need_static_if_loop
 from torch2cpp.binding.keys import key_operand
 from torch2cpp.binding.list_methods import Handler, arity, raise_if, static_value
+from torch2cpp.binding.tables import dict_table, refuse_many
 from torch2cpp.binding.values import NONE, AbsVal, DictObj, Host, PartialDict, Rt, Static, Tup
 from torch2cpp.binding.widening import widen_dict
 from torch2cpp.hostir.types import NEVER, DictType, ListType
@@ -47,7 +48,7 @@ def _get(cx: Context, ref: AbsVal, args: Args, kwargs: Kwargs) -> AbsVal:
     arity(cx, "get", args, kwargs, 1, 2)
     o, key, default = resolve(cx, ref), _key(cx, args[0]), args[1] if len(args) > 1 else NONE
     if isinstance(o, Static):
-        return _static_get(cx, dict(o.value), key, default)
+        return _static_get(cx, o.value if type(o.value) is dict else dict(o.value), key, default)
     if isinstance(o, DictObj):
         if not isinstance(key, Static):
             make_run_time_dict(cx, o, key)
@@ -74,7 +75,12 @@ def _static_get(cx: Context, items: dict[object, object], key: AbsVal, default: 
     """A dict of the model looked up with a run-time key: one branch per entry."""
     if isinstance(key, Host):
         need_static_if_loop(cx, key)
+    table = dict_table(cx, items, key)
+    if table is not None:
+        k = key_operand(cx, table, key)
+        return _if_present(cx, table, k, lambda: _value(cx, table, "dict.get", k), lambda: default)
     entries = [(k, v) for k, v in items.items() if not isinstance(key, Host) or is_like(k, key)]
+    refuse_many(cx, len(entries), "a dict looks among")
 
     def step(i: int) -> AbsVal:
         if i == len(entries):

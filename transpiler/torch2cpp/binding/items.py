@@ -27,6 +27,7 @@ from torch2cpp.binding.kept_objects import is_kept
 from torch2cpp.binding.keys import key_operand
 from torch2cpp.binding.optional import held_or_raise
 from torch2cpp.binding.picking import index_message, picked_at, picked_by
+from torch2cpp.binding.tables import dict_table, refuse_many
 from torch2cpp.binding.values import (
     AbsVal,
     Array,
@@ -217,6 +218,10 @@ def _static_dict_item(cx: Context, items: dict[Any, Any], key: Host) -> AbsVal:
 
     if any(isinstance(v, torch.nn.Module) or callable(v) for _, v in entries):
         return picked_by(cx, [(k, Static(v)) for k, v in entries], key, KeyError, missing)
+    table = dict_table(cx, items, key)
+    if table is not None:
+        return get_item(cx, table, key)
+    refuse_many(cx, len(entries), "a dict looks among")
 
     def step(i: int) -> AbsVal:
         if i == len(entries):

@@ -101,6 +101,8 @@ class Expressions:
     region_fields: Callable[[str], tuple[str, ...]]
     #: The variable of a cell.
     cell: Callable[[Cell], str]
+    #: The function that gives a container of constants which is made once; None for any other operation.
+    table: Callable[[HostOp], str | None]
 
     # -- operand trees -------------------------------------------------------------------------
 
@@ -182,7 +184,8 @@ class Expressions:
         """An operation with at most one result."""
         match op:
             case HostOp():
-                return self.host(op)
+                table = self.table(op)
+                return self.host(op) if table is None else call(table)
             case TensorOp():
                 return tensor_call(op, self.operand)
             case RegionCall():

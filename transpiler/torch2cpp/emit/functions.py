@@ -16,6 +16,7 @@ from torch2cpp.emit.nodes import Comments, Line, Node, render
 from torch2cpp.emit.precedence import ATOM, POSTFIX, Expr
 from torch2cpp.emit.probes import with_probes
 from torch2cpp.emit.statements import Statements
+from torch2cpp.emit.tables import constant_tables
 from torch2cpp.emit.variables import Variables, allocate
 from torch2cpp.hostir.ops import Call, Cell, Load, Store, Value, walk
 from torch2cpp.hostir.program import Function
@@ -66,7 +67,8 @@ def function_text(function: Function, layout: Layout, main_file: str, probes: bo
     def spelled(t: Type) -> str:
         return spell(t, layout.types)
 
-    variables = allocate(function, flow, spelled, frozenset(layout.methods.values()))
+    tables = {op: layout.tables.name(op, spelled) for op in constant_tables(function.body)}
+    variables = allocate(function, flow, spelled, frozenset({*layout.methods.values(), *tables.values()}))
     places: dict[Value, str] = {}
     expressions = Expressions(
         program=layout.program,
@@ -77,6 +79,7 @@ def function_text(function: Function, layout: Layout, main_file: str, probes: bo
         function_method=layout.methods.__getitem__,
         region_fields=layout.region_fields.__getitem__,
         cell=lambda cell: _cell_place(cell, layout),
+        table=tables.get,
     )
     used = {v for v in dict.fromkeys(variables.of.values()) if v.read}
     statements = Statements(function, expressions, flow, variables, places, used)

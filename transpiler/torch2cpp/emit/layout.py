@@ -8,6 +8,7 @@ from typing import final
 
 from torch2cpp.emit.cpp_types import CppTypes
 from torch2cpp.emit.names import Scope, class_identifier, namespace_identifier
+from torch2cpp.emit.tables import Tables
 from torch2cpp.hostir.ops import Cell, RegionCall, walk
 from torch2cpp.hostir.program import Program, Region
 
@@ -43,6 +44,8 @@ class Layout:
     region_structs: dict[str, str]
     region_fields: dict[str, tuple[str, ...]]
     cells: dict[Cell, str]
+    #: Containers of constants that are made once; functions add theirs.
+    tables: Tables
 
 
 def lay_out(program: Program) -> Layout:
@@ -71,8 +74,20 @@ def lay_out(program: Program) -> Layout:
     fields = {name: _fields(region) for name, region in several.items()}
     cell_scope = Scope()
     cells = {cell: cell_scope.fresh(cell.name.replace(".", "_")) for cell in program.cells if cell.scope == "state"}
+    tables = Tables({*taken, *methods.values(), *structs.values(), namespace} | {r.cpp_name for r in types.structs})
     return Layout(
-        program, namespace, class_name, types, methods, state_methods, regions, instances, structs, fields, cells
+        program,
+        namespace,
+        class_name,
+        types,
+        methods,
+        state_methods,
+        regions,
+        instances,
+        structs,
+        fields,
+        cells,
+        tables,
     )
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import final
 
 from torch2cpp.emit.layout import StateMethods
+from torch2cpp.emit.tables import TableView
 from torch2cpp.toolchain.targets.target import Target, architecture_of
 
 
@@ -247,6 +248,8 @@ class ProjectView:
     #: The machine it is for; None for the one it was made on.
     target: TargetView | None
     objects: tuple[str, ...]
+    #: Containers of constants that the host program makes once.
+    tables: tuple[TableView, ...]
     structs: tuple[StructView, ...]
     entries: tuple[MethodView, ...]
     functions: tuple[MethodView, ...]
