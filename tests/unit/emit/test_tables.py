@@ -39,7 +39,7 @@ def test_tables_are_made_once(tmp_path: Path) -> None:
     ]
     assert source.count('"w39"') == 3
     # What is changed is made where it is used.
-    assert 'py::List<std::string>::of("a", "b"' in source
+    assert '"l", "m", text' in source
 
 
 class Mixed(nn.Module):
