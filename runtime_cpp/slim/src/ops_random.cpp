@@ -1,7 +1,6 @@
 // Operators that draw random numbers, as many and in the order that PyTorch draws them on the CPU.
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <numbers>
 #include <numeric>
@@ -98,11 +97,33 @@ Tensor draw_between(const Tensor& self, int64_t low, int64_t high) {
   return self;
 }
 
-// As eager's messages have it: six digits at most, and a point whatever the locale.
+// As eager's messages have it, "%.6g" with a point whatever the locale. (std::to_chars would bring 100 KB of tables.)
 std::string text_of(double x) {
-  std::array<char, 32> buffer;
-  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), x, std::chars_format::general, 6);
-  return {buffer.data(), end.ptr};
+  if (!std::isfinite(x) || x == 0) {
+    return std::string(std::signbit(x) ? "-" : "") + (std::isnan(x) ? "nan" : x == 0 ? "0" : "inf");
+  }
+  const double size = std::abs(x);
+  int exponent = static_cast<int>(std::floor(std::log10(size)));
+  const auto six_digits = [&] { return std::llround(size / std::pow(10.0L, exponent - 5)); };
+  if (six_digits() >= 1000000) {
+    ++exponent;
+  }
+  std::string digits = std::to_string(six_digits());
+  digits.erase(digits.find_last_not_of('0') + 1);
+  const bool scientific = exponent < -4 || exponent > 5;
+  const std::size_t whole = scientific || exponent < 0 ? 1 : static_cast<std::size_t>(exponent) + 1;
+  if (!scientific && exponent < 0) {
+    digits.insert(0, static_cast<std::size_t>(-exponent), '0');
+  }
+  digits.append(whole - std::min(whole, digits.size()), '0');
+  if (digits.size() > whole) {
+    digits.insert(whole, ".");
+  }
+  if (scientific) {
+    const std::string power = std::to_string(std::abs(exponent));
+    digits += (exponent < 0 ? "e-" : "e+") + std::string(power.size() < 2 ? "0" : "") + power;
+  }
+  return (x < 0 ? "-" : "") + digits;
 }
 
 Tensor like(const Tensor& self, std::optional<ScalarType> dtype) { return empty_like(self, dtype); }
