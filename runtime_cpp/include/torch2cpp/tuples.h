@@ -42,6 +42,8 @@ auto union_get(const std::variant<T...>& u) {
   return member ? std::optional<Member>(*member) : std::optional<Member>();
 }
 
+// Known objects and modules are numbers among those that can be there.
+inline bool is_same(int64_t a, int64_t b) { return a == b; }
 template <class S>
 bool is_same(const std::shared_ptr<S>& a, const std::shared_ptr<S>& b) {
   return a == b;

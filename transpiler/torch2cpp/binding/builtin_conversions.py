@@ -26,8 +26,10 @@ from torch2cpp.hostir.types import FLOAT, INT, STR, DictType, ListType, SetType
 
 @builtin(int)
 def _int(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
-    if not args:
+    if not args and not kwargs:
         return Static(0)
+    if len(args) > 1 or kwargs:
+        return _int_with_base(cx, args, kwargs)
     v = tensor_or_item(cx, args[0])
     if isinstance(v, Static) and not is_kept(cx, v.value):
         return operators.static_call(cx, int, v.value)
@@ -39,6 +41,25 @@ def _int(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
     if made is None:
         cx.refuse("T2C150", f"int() of {describe(cx, v)}", "convert a number or a tensor of one element")
     return made
+
+
+def _int_with_base(cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
+    """`int(text, base)`"""
+    from torch2cpp.binding.calls import call_python
+    from torch2cpp.binding.in_python import number_text
+
+    base = kwargs.get("base", args[1] if len(args) > 1 else None)
+    if all(isinstance(v, Static) for v in (*args, *kwargs.values())):
+        values, named = [v.value for v in args], {k: v.value for k, v in kwargs.items()}
+        return operators.static_call(cx, lambda: int(*values, **named))
+    text = resolve(cx, args[0]) if args else None
+    if not isinstance(text, Host) or text.type != STR:
+        cx.raise_(TypeError, "int() can't convert non-string with explicit base")
+    if len(args) > 2 or kwargs.keys() - {"base"} or not isinstance(base, Static) or type(base.value) is not int:
+        cx.refuse("T2C150", f"int() with the base {describe(cx, base)}", "give the base as a number")
+    if not 2 <= base.value <= 36:
+        cx.refuse("T2C150", f"int() of a run-time string with the base {base.value}", "give a base of 2 to 36")
+    return call_python(cx, number_text.int_with_base, [text, base], {})  # type: ignore[arg-type]
 
 
 @builtin(float)
