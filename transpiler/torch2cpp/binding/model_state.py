@@ -26,7 +26,7 @@ from torch2cpp.binding.convert import (
     to_operand,
 )
 from torch2cpp.binding.dict_kinds import factory_in_model, kind_of
-from torch2cpp.binding.growth import note_container
+from torch2cpp.binding.growth import fit_inside, note_container
 from torch2cpp.binding.linked_objects import is_known_object, with_linked
 from torch2cpp.binding.values import AbsVal, Host, Ref, Rt, RtObj, Static, Tensor
 from torch2cpp.hostir.ops import Cell, Load, Store
@@ -37,6 +37,7 @@ from torch2cpp.hostir.types import (
     ListType,
     OptionalType,
     ScalarType,
+    SetType,
     StructType,
     TupleType,
     Type,
@@ -102,6 +103,8 @@ def runtime_type(cx: Context, value: Any) -> Type:
         if key is None or item is None:
             raise NoType("a dict of unlike values")
         return DictType(key, item, kind_of(cx, factory_in_model(value), id(value)))
+    if isinstance(value, set) and not value:
+        return SetType(NEVER)  # of one with members, the order hangs on how it came about
     if isinstance(value, enum.Enum):
         return member_type(type(value))
     if isinstance(value, tuple) and not hasattr(value, "_fields"):
@@ -149,7 +152,7 @@ def load_attribute(cx: Context, obj: Any, name: str) -> AbsVal | None:
     cx.emit(Load(value, cell, cx.span))
     cx.mark("host")
     out = from_operand(cx, value, cell.type, cx.facts.state_examples.get(key))
-    if isinstance(out, Rt) and isinstance(out.type, ListType | DictType):
+    if isinstance(out, Rt) and isinstance(out.type, ListType | DictType | SetType):
         ref = _on_heap(cx, out, ("state", key))
         cx.write(("attr", *key), ref)
         return ref
@@ -225,6 +228,7 @@ def store_attribute(cx: Context, obj: Any, name: str, value: AbsVal) -> None:
     if key in cx.cells and join(cx.cells[key].type, wide) != cx.cells[key].type:
         del cx.cells[key]
     cell = _cell(cx, obj, name)
+    fit_inside(cx, value, cell.type)
     cx.emit(Store(cell, to_operand(cx, value, cell.type), cx.span))
     cx.mark("host")
     cx.write(("attr", *key), value)
