@@ -176,6 +176,8 @@ class _Formatter:
     def __init__(self, cx: Context, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> None:
         self.cx, self.args, self.kwargs = cx, args, kwargs
         self.automatic = 0
+        #: Whether fields are numbered in the format; None as long as none was met.
+        self.numbered: bool | None = None
 
     def text(self, fmt: str) -> Text:
         from torch2cpp.binding.strings import concatenated, converted
@@ -204,6 +206,13 @@ class _Formatter:
         return value
 
     def _argument(self, first: Any) -> AbsVal:
+        if first == "" or isinstance(first, int):
+            numbered = first != ""
+            if self.numbered not in (None, numbered):
+                ways = ("manual field specification", "automatic field numbering")
+                before, after = ways if self.numbered else reversed(ways)
+                self.cx.raise_(ValueError, f"cannot switch from {before} to {after}")
+            self.numbered = numbered
         if first == "":
             first, self.automatic = self.automatic, self.automatic + 1
         if isinstance(first, int):
