@@ -68,6 +68,7 @@ from torch2cpp.hostir.types import (
     join,
     join_or_union,
     known_type,
+    may_be_absent,
     plain,
 )
 from torch2cpp.hostir.types import NONE as NONE_TYPE
@@ -452,9 +453,9 @@ def _mapping(cx: Context, items: list[tuple[Any, AbsVal]], want: Type) -> Operan
             names = tuple(n for n, _ in items)
             fields = cx.facts.structs[cx.struct_key(want.name)]
             given = {n: x for n, x in items if not isinstance(x, Unbound)}
-            from torch2cpp.binding.unset_fields import is_late, learn_of
+            from torch2cpp.binding.unset_fields import learn_of
 
-            if missing := [n for n, t in fields.items() if n not in given and not is_late(t)]:
+            if missing := [n for n, t in fields.items() if n not in given and not may_be_absent(t)]:
                 learn_of(cx, cx.struct_key(want.name), missing)
             names = tuple(fields)
             values = [_field(cx, given.get(n, UNBOUND), t) for n, t in fields.items()]

@@ -21,7 +21,7 @@ from torch2cpp.binding.dict_kinds import factory_of, is_counter
 from torch2cpp.binding.growth import fit_inside
 from torch2cpp.binding.join_values import may_be_missing
 from torch2cpp.binding.unlike import common_type
-from torch2cpp.binding.unset_fields import begin, escapes, is_late, late_names, note_set
+from torch2cpp.binding.unset_fields import begin, escapes, late_names, note_set
 from torch2cpp.binding.values import (
     AbsVal,
     Array,
@@ -37,7 +37,7 @@ from torch2cpp.binding.values import (
     Unbound,
     fresh_id,
 )
-from torch2cpp.hostir.types import NEVER, NoneType, OptionalType, StructType, Type
+from torch2cpp.hostir.types import NEVER, NoneType, OptionalType, StructType, Type, may_be_absent
 
 
 def instantiate(cx: Context, cls: type, args: list[AbsVal], kwargs: dict[str, AbsVal]) -> AbsVal:
@@ -190,7 +190,7 @@ def _dict_key(cx: Context, obj: DictObj) -> Any:
         return site
     alike = [k for k in cx.facts.structs if struct_name(k).partition("v")[0] == struct_name(site)]
     for k in alike:
-        if [n for n, t in cx.facts.structs[k].items() if not is_late(t)] == list(obj.items):
+        if [n for n, t in cx.facts.structs[k].items() if not may_be_absent(t)] == list(obj.items):
             cx.facts.same_dicts[obj.site] = k
             return k
     if alike and len(site) > 3:

@@ -14,12 +14,7 @@ from typing import Any, NoReturn
 from torch2cpp.binding.context import Context, Restart, struct_name
 from torch2cpp.binding.values import Rt, State
 from torch2cpp.hostir.ops import Value
-from torch2cpp.hostir.types import NoneType, OptionalType, StructType, Type
-
-
-def is_late(t: Type) -> bool:
-    """Whether a field of the type may not be there."""
-    return isinstance(t, OptionalType) and t.absent
+from torch2cpp.hostir.types import NoneType, OptionalType, StructType, Type, may_be_absent
 
 
 def fields_of(cx: Context, o: Rt) -> dict[str, Type]:
@@ -30,15 +25,15 @@ def fields_of(cx: Context, o: Rt) -> dict[str, Type]:
 
 def late_names(cx: Context, o: Rt) -> list[str]:
     """Those that may not be there."""
-    return [name for name, t in fields_of(cx, o).items() if is_late(t)]
+    return [name for name, t in fields_of(cx, o).items() if may_be_absent(t)]
 
 
 def begin(cx: Context, value: Value, key: Any) -> None:
     """A new object, with nothing set."""
     fields = cx.facts.structs[key]
-    cx.state.unset[value.id] = frozenset(name for name, t in fields.items() if not is_late(t))
+    cx.state.unset[value.id] = frozenset(name for name, t in fields.items() if not may_be_absent(t))
     for name, t in fields.items():
-        if is_late(t):
+        if may_be_absent(t):
             cx.effect("struct.set", value, name, cx.host("optional.none", type_=t, label="none"))
 
 

@@ -69,7 +69,6 @@ class TableView:
 
     name: str
     type: str
-    count: int
     #: The C++ type of an entry.
     entry: str
     #: The entries, in lines.
@@ -101,7 +100,6 @@ class Tables:
             self._made[key] = TableView(
                 self._names.fresh(f"{op.result.name.removesuffix('_table').removesuffix('table') or 'constant'}_table"),
                 spelled,
-                len(entries),
                 cpp[0] if width == 1 else f"std::pair<{', '.join(cpp)}>",
                 tuple(line.replace("\0", " ") for line in lines),
             )

@@ -34,6 +34,7 @@ from torch2cpp.hostir.types import (
     Type,
     UnionType,
     limit_of,
+    may_be_absent,
 )
 
 _SCALARS: dict[str, type] = {"bool": bool, "int": int, "float": float, "str": str, "complex": complex}
@@ -262,11 +263,6 @@ def _has(value: Any, name: str) -> bool:
     if isinstance(value, Named):
         return name in value.fields
     return name in value if isinstance(value, Mapping) else name in own_fields(value)
-
-
-def may_be_absent(type_: Type) -> bool:
-    """Whether a field of this type may be no key of its dict."""
-    return isinstance(type_, OptionalType) and type_.absent
 
 
 def is_absent(value: Any, type_: Type) -> bool:

@@ -311,7 +311,7 @@ def join(a: Type, b: Type) -> Type | None:
         return INT
     if holds_known(a) and holds_known(b):
         return known_type((*a.of, *b.of))  # type: ignore[union-attr]
-    if _may_be_absent(a) or _may_be_absent(b):
+    if may_be_absent(a) or may_be_absent(b):
         return _join_absent(a, b)
     if isinstance(a, NoneType):
         return b if isinstance(b, OptionalType) else OptionalType(b)
@@ -358,7 +358,8 @@ def join(a: Type, b: Type) -> Type | None:
     return None
 
 
-def _may_be_absent(t: Type) -> bool:
+def may_be_absent(t: Type) -> bool:
+    """Whether a field of this type may not be there: no key of its dict, no attribute of its object."""
     return isinstance(t, OptionalType) and t.absent
 
 
@@ -372,7 +373,7 @@ def _join_absent(a: Type, b: Type) -> Type | None:
 
 
 def _has_absent(t: RecordType) -> bool:
-    return any(_may_be_absent(x) for _, x in t.fields)
+    return any(may_be_absent(x) for _, x in t.fields)
 
 
 def _join_dicts(a: RecordType, b: RecordType) -> RecordType | None:
@@ -392,7 +393,7 @@ def _join_dicts(a: RecordType, b: RecordType) -> RecordType | None:
 
 def _if_there(t: Type) -> Type | None:
     """The type of a field that one of two dicts lacks."""
-    return t if _may_be_absent(t) else _join_absent(OptionalType(t, absent=True), t)
+    return t if may_be_absent(t) else _join_absent(OptionalType(t, absent=True), t)
 
 
 def merged_order(orders: list[list[Key]]) -> list[Key] | None:
@@ -459,7 +460,7 @@ def join_or_union(a: Type, b: Type) -> Type:
     one = _as_one(a, b)
     if one is not None:
         return one
-    if _may_be_absent(a) or _may_be_absent(b):
+    if may_be_absent(a) or may_be_absent(b):
         return _union(a, b)
     if isinstance(a, OptionalType) or isinstance(b, OptionalType):
         inner_a = a.elem if isinstance(a, OptionalType) else a

@@ -16,7 +16,7 @@ from safetensors.torch import save_file
 
 from torch2cpp.hostir.interpret import bind_arguments
 from torch2cpp.hostir.program import REQUIRED, Function, Program
-from torch2cpp.hostir.pyvalues import may_be_absent, to_internal
+from torch2cpp.hostir.pyvalues import to_internal
 from torch2cpp.hostir.random_ops import is_random
 from torch2cpp.hostir.types import (
     DictType,
@@ -31,6 +31,7 @@ from torch2cpp.hostir.types import (
     TupleType,
     Type,
     UnionType,
+    may_be_absent,
 )
 from torch2cpp.parity.run import Outcome
 
