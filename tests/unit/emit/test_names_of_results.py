@@ -59,3 +59,20 @@ def test_each_has_a_name_of_its_own_and_is_known(tmp_path: Path) -> None:
     header = (tmp_path / "layers/include/layers/layers.h").read_text()
     assert header.index("struct TORCH2CPP_LOCAL Pair {") < header.index("struct TORCH2CPP_LOCAL Stream {")
     assert made.transpiled.observed.coverage.ways
+
+
+class Loads(nn.Module):
+    """A region called as what the emitted class of all regions has itself."""
+
+    def forward(self, x: Tensor, n: int) -> Tensor:
+        load = torch.zeros(3)
+        for i in range(n):
+            load[i] += float(x.sum())
+        return load
+
+
+def test_regions_are_not_called_as_what_is_there(tmp_path: Path) -> None:
+    transpile(Loads(), [(torch.ones(3), 2), (-torch.ones(3), 0)], backend="aten", out=tmp_path / "loads", name="loads")
+    methods = re.findall(r"Tensor (\w+)\(", (tmp_path / "loads/src/regions.h").read_text())
+    assert "load_2" in methods
+    assert not {"load", "weights"} & set(methods)

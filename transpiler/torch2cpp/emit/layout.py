@@ -64,7 +64,8 @@ def lay_out(program: Program) -> Layout:
     )
     state_methods = StateMethods(reset, members.fresh("save_state"), members.fresh("load_state"), clone)
     methods |= {name: members.fresh(name) for name in program.functions}
-    region_scope = Scope({"Regions", "weight", "weights_"})
+    # What templates/project/regions.h.j2 and regions.cpp.j2 call their own.
+    region_scope = Scope({"Regions", "Compiled", "compiled_", "load", "weight", "weights", "weights_"})
     instances = indexed_regions(program)
     called = [name for name in program.regions if name not in {n for names in instances.values() for n in names[1:]}]
     regions = {name: region_scope.fresh(_shared_name(instances.get(name, (name,)))) for name in called}
