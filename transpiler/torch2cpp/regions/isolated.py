@@ -9,6 +9,7 @@ from __future__ import annotations
 import faulthandler
 import io
 import multiprocessing
+import os
 from collections.abc import Callable
 from multiprocessing.connection import Connection
 from typing import Any
@@ -52,8 +53,10 @@ def run_isolated(function: Callable[[], Any]) -> Any:
 
 def _answer(function: Callable[[], Any], pipe: Connection) -> None:
     torch.set_num_threads(1)
-    # An end without an answer is expected and handled: no report on it.
+    # An end without an answer is expected and handled: no report on it, nor the C library's on broken memory.
     faulthandler.disable()
+    with open(os.devnull, "wb") as nowhere:
+        os.dup2(nowhere.fileno(), 2)
     result, error = None, None
     try:
         result = function()
