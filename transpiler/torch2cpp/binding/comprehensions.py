@@ -358,6 +358,7 @@ def _filtered(cx: Context, f: AbsVal, x: AbsVal, one: Callable[[AbsVal], None]) 
 def lazy_items(cx: Context, o: Iter) -> list[AbsVal] | None:
     """The items of a lazy iterable when their number is known; otherwise it is a list from now on."""
     if o.collected is None:
+        cx.iterators.append((o, o.uses, None))
         o.collected = collect(cx, o)
     listed = resolve(cx, o.collected)
     return list(listed.elems) if isinstance(listed, ListObj) else None

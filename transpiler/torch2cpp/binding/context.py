@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 import torch
 
@@ -19,13 +19,22 @@ from torch2cpp.hostir.ops import Block, Cell, HostOp, Op, Operand, Raise, Value,
 from torch2cpp.hostir.types import INT, ScalarType, TensorType, Type
 from torch2cpp.spans import NOWHERE, Span
 
+T = TypeVar("T")
+
 
 class Terminated(Exception):
     """The current path has ended (return, break, continue, raise)."""
 
 
 class Restart(Exception):
-    """A fact was learned that earlier code depends on: bind the entry again."""
+    """A fact was learned that earlier code depends on: bind the entry again.
+
+    Where `sites` are given, nothing but what depends on them changes by it (see retries.py).
+    """
+
+    def __init__(self, *sites: Any) -> None:
+        super().__init__(*sites)
+        self.sites = sites
 
 
 @dataclass
@@ -189,6 +198,10 @@ class Context:
         self._stamps = itertools.count(1)
         #: When the bodies of the loops around were begun.
         self.loop_starts: list[int] = []
+        #: Site -> the moment when it was first asked for in this round.
+        self.first_seen: dict[Any, int] = {}
+        #: Iterators as they were before each change of one: (iterator, uses, collected).
+        self.iterators: list[tuple[Any, int, Any]] = []
         #: The `try` statements around, innermost last.
         self.catching: list[Catching] = []
         #: Cells of what exceptions carry: (class, field).
@@ -317,8 +330,15 @@ class Context:
 
     def site(self, node: Any) -> Any:
         """A key for this node on this path, the same in every round."""
-        site = (self.path, self.span.file, self.span.line, self.span.column, type(node).__name__)
-        return site if self.inner is None else (*site, self.inner.line, self.inner.column)
+        site: Any = (self.path, self.span.file, self.span.line, self.span.column, type(node).__name__)
+        site = site if self.inner is None else (*site, self.inner.line, self.inner.column)
+        return self.seen(site)
+
+    def seen(self, site: T) -> T:
+        """The site, which facts are asked for from now on."""
+        if site not in self.first_seen:
+            self.first_seen[site] = self.stamp()
+        return site
 
     def enter(self, node: Any) -> tuple[Span, Span | None]:
         """Goes to the place of a node; gives what to set `span` and `inner` back to."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from torch2cpp.binding.context import Context, Exit, Label, Terminated
 from torch2cpp.binding.joins import Merged, merge
+from torch2cpp.binding.retries import again_where_confined
 from torch2cpp.binding.values import AbsVal
 from torch2cpp.hostir.ops import TERMINATORS, Block, If, Leave, Operand, Scope, Value, Yield, walk
 from torch2cpp.spans import Span
@@ -98,6 +99,10 @@ def _redirect(cx: Context, old: Block, new: Block) -> None:
 
 def labelled(cx: Context, name: str, action: Callable[[Label], AbsVal], span: Span) -> AbsVal:
     """Runs `action` with a label to leave it early; gives the joined value of all its exits."""
+    return again_where_confined(cx, lambda: _labelled(cx, name, action, span))
+
+
+def _labelled(cx: Context, name: str, action: Callable[[Label], AbsVal], span: Span) -> AbsVal:
     outer = cx.block
     body = Block()
     since = cx.next_id()

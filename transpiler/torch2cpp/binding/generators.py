@@ -120,6 +120,7 @@ def run_yield(cx: Context, node: cst.Yield) -> AbsVal:
 
 def take(cx: Context, it: Iter) -> None:
     """Notes that an iterator is consumed. Refuses to do it twice: Python finds it exhausted then."""
+    cx.iterators.append((it, it.uses, it.collected))
     it.uses += 1
     again = bool(it.born and cx.loop_starts and it.born < cx.loop_starts[-1])
     if it.uses > 1 or again:

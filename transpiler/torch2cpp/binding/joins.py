@@ -613,7 +613,7 @@ class _Merger:
         left_over = frozenset().union(*(e.state.left_over for e in self.incoming))
         # What was there before counts as reachable: the evaluator may hold it in the middle of an expression.
         before, reachable = self.cx.state.heap, None
-        learnt = False
+        learnt: list[Any] = []
         first, others = heaps[0], heaps[1:]
         for key in dict.fromkeys(k for h in heaps for k in h):
             obj = first.get(key)
@@ -636,9 +636,9 @@ class _Merger:
                 if key not in before and reachable is None:
                     reachable = self._reachable(extras)
                 if key in before or (reachable is not None and key in reachable):
-                    learnt |= self._heap_object(key, present)
+                    learnt += self._heap_object(key, present)
         if learnt:
-            raise Restart
+            raise Restart(*learnt)
         narrowed = {k: v for k, v in self.incoming[0].state.narrowed.items() if not self._inner(v)}
         for e in self.incoming[1:]:
             narrowed = {k: v for k, v in narrowed.items() if e.state.narrowed.get(k) is v}
@@ -672,21 +672,21 @@ class _Merger:
             todo += inside_of(v)
         return seen
 
-    def _heap_object(self, key: Any, objs: list[Any]) -> bool:
-        """Merges one object; whether instead it was learnt that it must be a run-time one."""
+    def _heap_object(self, key: Any, objs: list[Any]) -> list[Any]:
+        """Merges one object; the sites of which instead it was learnt that they make run-time ones."""
         merged = self._object(objs, getattr(objs[0], "kind", "object"))
         if merged is None:
             if any(isinstance(o, ListObj) for o in objs):
                 self._widen(objs, learn_only=True)
-                return True
+                return [o.site for o in objs if isinstance(o, ListObj)]
             if any(isinstance(o, DictObj | PartialDict) for o in objs):
                 for e, o in zip(self.incoming, objs):
                     if isinstance(o, DictObj | PartialDict):
                         widen_dict(self.cx, e.state, o, by_key=False)
-                return True
+                return [o.site for o in objs if isinstance(o, DictObj | PartialDict)]
             merged = objs[0]
         self.heap[key] = merged
-        return False
+        return []
 
 
 #: What stands for an option that a path has ruled out.

@@ -33,8 +33,11 @@ from torch2cpp.hostir.types import (
 _DTYPES = {BOOL: torch.bool, INT: torch.int64, FLOAT: torch.float32, COMPLEX: torch.complex64}
 
 
-def tensor_from_data(cx: Context, data: AbsVal, dtype: torch.dtype | None) -> AbsVal | None:
-    """A tensor from scalars or nested sequences; None if the data is of another kind."""
+def tensor_from_data(cx: Context, data: AbsVal, dtype: torch.dtype | None, has_items: bool = False) -> AbsVal | None:
+    """A tensor from scalars or nested sequences; None if the data is of another kind.
+
+    A run-time list without items is a case of its own, unless it surely `has_items`.
+    """
     if isinstance(data, Static) and _plain(data.value) and not holds_state(cx, data.value):
         made = torch.tensor(data.value, dtype=dtype)
         if made.dim() == 0:
@@ -71,7 +74,7 @@ def tensor_from_data(cx: Context, data: AbsVal, dtype: torch.dtype | None) -> Ab
     want: Type = kind
     for _ in dims:
         want = ListType(want)
-    may_be_empty = dtype is not None or kind not in (INT, BOOL)
+    may_be_empty = not has_items and (dtype is not None or kind not in (INT, BOOL))
     if len(dims) > 1 and may_be_empty and isinstance(obj, Rt) and isinstance(obj.type, ListType):
         return _or_flat(cx, obj, target, lambda: _emit(cx, _nested(cx, data, want), target, dims))
     return _emit(cx, _nested(cx, data, want), target, dims)

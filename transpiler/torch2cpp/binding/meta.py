@@ -33,7 +33,7 @@ class OpFails(Exception):
 def fresh_sym(cx: Context, site: Any, hints: tuple[int, ...] = DEFAULT_HINTS, free: bool = True) -> Sym:
     """A varying size; one decided by data is `free`."""
     if free:
-        hints = cx.facts.hints.get(site, hints)
+        hints = cx.facts.hints.get(cx.seen(site), hints)
     # a size that is the same in all worlds would pass for a constant
     return Sym(distinct(hints) if len(set(hints)) == 1 else hints, free, site)
 
@@ -320,7 +320,7 @@ def _repair(cx: Context, call: Callable[..., Any], args: Any, kwargs: Any) -> No
                 donor = next((s for s in syms if s not in group and s.hints[0] == candidate), None)
                 hints = donor.hints if donor else (candidate, candidate + 1, candidate + 2)
                 cx.facts.hints.update({s.site: hints for s in group})
-                raise Restart
+                raise Restart(*(s.site for s in group))
 
 
 def _works(call: Callable[..., Any], args: Any, kwargs: Any, group: list[Sym], candidate: int) -> bool:

@@ -12,10 +12,11 @@ from torch2cpp.binding.aten import call_aten, elements
 from torch2cpp.binding.builtin_table import TABLE, Handler, tensor_or_item
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.convert import describe, is_scalar, resolve, type_of
+from torch2cpp.binding.list_methods import raise_if
 from torch2cpp.binding.make_tensor import tensor_from_data
 from torch2cpp.binding.numpy_arrays import torch_dtype
 from torch2cpp.binding.values import AbsVal, Array, Rt, Static, Tensor, Tup
-from torch2cpp.hostir.types import BOOL, FLOAT, INT, ListType, Type
+from torch2cpp.hostir.types import BOOL, FLOAT, INT, ListType, TupleType, Type
 
 Args = list[AbsVal]
 Kwargs = dict[str, AbsVal]
@@ -65,10 +66,7 @@ def _numbers(cx: Context, v: AbsVal) -> set[Type] | None:
     if is_scalar(o):
         return {type_of(cx, o)}
     if isinstance(o, Rt) and isinstance(o.type, ListType):
-        inner: Type = o.type
-        while isinstance(inner, ListType):
-            inner = inner.elem
-        return {inner}
+        return _types_inside(o.type)
     elems = elements(cx, v)
     if elems is None or operators.tensor_of(cx, o) is not None:
         return None
@@ -79,6 +77,16 @@ def _numbers(cx: Context, v: AbsVal) -> set[Type] | None:
             return None
         found |= inside
     return found
+
+
+def _types_inside(t: Type) -> set[Type]:
+    """The types of what is in nested lists and tuples that are kept at run time."""
+    match t:
+        case ListType():
+            return _types_inside(t.elem)
+        case TupleType():
+            return set().union(*map(_types_inside, t.elems))
+    return {t}
 
 
 def _of_data(cx: Context, args: Args, kwargs: Kwargs) -> AbsVal:
@@ -95,10 +103,33 @@ def _of_data(cx: Context, args: Args, kwargs: Kwargs) -> AbsVal:
     if kinds is None or not kinds <= set(_DTYPES):
         cx.refuse("T2C172", f"np.array({describe(cx, source)})", "give it numbers or nested lists of numbers")
     widest = next((k for k in (FLOAT, INT, BOOL) if k in kinds), FLOAT)
-    made = tensor_from_data(cx, source, _dtype(cx, given, _DTYPES[widest]))
+    wanted = _dtype(cx, given, _DTYPES[widest])
+    made = tensor_from_data(cx, source, wanted, has_items=_has_items(cx, source, given, wanted))
     if made is None:
         cx.refuse("T2C172", f"np.array({describe(cx, source)})", "give it numbers or nested lists of numbers")
     return _array(made)
+
+
+def _has_items(cx: Context, source: AbsVal, given: AbsVal | None, dtype: torch.dtype) -> bool:
+    """Whether a run-time list surely has items, since what numpy would make of an empty one is raised for here.
+
+    That has one dimension and, where no dtype is given, is float64.
+    """
+    o = resolve(cx, source)
+    if not isinstance(o, Rt) or not isinstance(o.type, ListType):
+        return False
+    nested = isinstance(o.type.elem, ListType | TupleType)
+    if not nested and _dtype(cx, given, torch.float64) is dtype:
+        return False
+    text = (
+        f"np.array() of an empty list has one dimension, and is {_dtype_name(cx, given)} in Python: test for it before"
+    )
+    raise_if(cx, cx.host("eq", cx.host("list.len", o.operand), 0), RuntimeError, lambda: text)
+    return True
+
+
+def _dtype_name(cx: Context, given: AbsVal | None) -> str:
+    return str(_dtype(cx, given, torch.float64)).removeprefix("torch.")
 
 
 def _register(function: Any, handler: Handler) -> None:

@@ -63,9 +63,9 @@ def widen_list(cx: Context, state: State, obj: ListObj, elem: AbsVal | None, lea
     if new != old:
         cx.facts.containers[obj.site] = new
         if not learn_only:
-            raise Restart
+            raise Restart(obj.site)
     elif not learn_only:
-        raise Restart
+        raise Restart(obj.site)
 
 
 def widen_dict(cx: Context, state: State, obj: DictObj | PartialDict, by_key: bool = True) -> None:

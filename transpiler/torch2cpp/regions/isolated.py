@@ -55,8 +55,7 @@ def _answer(function: Callable[[], Any], pipe: Connection) -> None:
     torch.set_num_threads(1)
     # An end without an answer is expected and handled: no report on it, nor the C library's on broken memory.
     faulthandler.disable()
-    with open(os.devnull, "wb") as nowhere:
-        os.dup2(nowhere.fileno(), 2)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     result, error = None, None
     try:
         result = function()
