@@ -158,6 +158,14 @@ def comparison_of_unlike_operands(b: Builder) -> None:
 
 
 @broken("V010")
+def which_part_is_decided_at_run_time(b: Builder) -> None:
+    pair = b.host("tuple.make", 1, 2, type=TupleType((INT, INT)))
+    at = b.host("add", 0, 1, type=INT)
+    b.host("tuple.get", pair, at, type=INT)
+    b.return_(0)
+
+
+@broken("V010")
 def too_few_host_operands(b: Builder) -> None:
     b.host("and", 1, type=INT)
     b.return_(0)

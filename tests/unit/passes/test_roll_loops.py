@@ -101,6 +101,21 @@ class Groups(Exits):
         return x, 100
 
 
+class Fields(Exits):
+    """Each block reads another field of an object kept at run time: which one is no value of the loop."""
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, int]:
+        kept = []
+        for k in range(1 + int(x[0, 0] > 0)):
+            kept.append({"a": x + k, "b": x * 2, "c": x - k, "d": x / 2, "e": x, "f": -x, "g": x + 1, "h": x * x})
+        fields = kept[-1]
+        for i, (block, name) in enumerate(zip(self.blocks, "abcdefgh", strict=False)):
+            y = block(fields[name])
+            if y.max() > 2:
+                return y, i
+        return y, -1
+
+
 def inputs(count: int = 6) -> list[tuple[torch.Tensor]]:
     torch.manual_seed(3)
     return [(torch.randn(1, 8) * 0.4 * k,) for k in range(count)]
@@ -127,7 +142,7 @@ def loops(program: Program) -> list[Loop]:
     return [op for op in walk(program.entries["forward"].body) if isinstance(op, Loop)]
 
 
-@pytest.mark.parametrize("kind", [Exits, Breaks, Skips, Chooses, Groups])
+@pytest.mark.parametrize("kind", [Exits, Breaks, Skips, Chooses, Groups, Fields])
 @pytest.mark.parametrize("count", [1, 3, 8])
 def test_results_are_those_of_python(kind: type[Exits], count: int) -> None:
     model = made(kind, count)

@@ -121,15 +121,10 @@ def _has_items(cx: Context, source: AbsVal, given: AbsVal | None, dtype: torch.d
     nested = isinstance(o.type.elem, ListType | TupleType)
     if not nested and _dtype(cx, given, torch.float64) is dtype:
         return False
-    text = (
-        f"np.array() of an empty list has one dimension, and is {_dtype_name(cx, given)} in Python: test for it before"
-    )
+    there = str(_dtype(cx, given, torch.float64)).removeprefix("torch.")
+    text = f"np.array() of an empty list has one dimension, and is {there} in Python: test for it before"
     raise_if(cx, cx.host("eq", cx.host("list.len", o.operand), 0), RuntimeError, lambda: text)
     return True
-
-
-def _dtype_name(cx: Context, given: AbsVal | None) -> str:
-    return str(_dtype(cx, given, torch.float64)).removeprefix("torch.")
 
 
 def _register(function: Any, handler: Handler) -> None:

@@ -455,6 +455,19 @@ _row("random.set_state", torch.set_rng_state, "set_random_state", "writes", None
 _row("print", lambda s: print(s), "print", "writes", None)
 
 
+#: Operation -> those of its operands that say which part of a value is meant: constants, as they are in C++.
+CONSTANT_OPERANDS = {
+    "tuple.get": (1,),
+    "record.make": (0,),
+    "record.get": (1,),
+    "struct.new": (0, 1),
+    "struct.get": (1,),
+    "struct.set": (1,),
+    "union.make": (0,),
+    "union.get": (1,),
+}
+
+
 @final
 class _Object:
     """A run-time object in the reference interpreter."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from torch2cpp.hostir.fit import operand_type, overlaps
-from torch2cpp.hostir.host_ops import TABLE
-from torch2cpp.hostir.ops import HostOp, Operand, TensorOp, Value, WeightRef, leaves
+from torch2cpp.hostir.host_ops import CONSTANT_OPERANDS, TABLE
+from torch2cpp.hostir.ops import HostOp, Operand, TensorOp, Value, WeightRef, leaves, values_in
 from torch2cpp.hostir.schema import SchemaArg, bound_arguments, schema_info
 from torch2cpp.hostir.types import BOOL, FLOAT, INT, ListType, ScalarType, TensorType, TupleType, Type
 
@@ -27,6 +27,9 @@ def host_op_problem(op: HostOp) -> str | None:
     wanted = 1 + max((int(i) for i in re.findall(r"\{(\d)\}", info.cpp)), default=-1)
     if len(op.args) < wanted and op.name != "list.pop":
         return f"{op.name} has {len(op.args)} operands of {wanted}"
+    for i in CONSTANT_OPERANDS.get(op.name, ()):
+        if any(True for _ in values_in(op.args[i])):
+            return f"operand {i} of {op.name} is no constant"
     types = [operand_type(a) for a in op.args]
     if info.promote and not _promotes(types):
         return f"{op.name} over {', '.join(map(str, types))}"

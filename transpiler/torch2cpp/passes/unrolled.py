@@ -11,6 +11,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, final
 
+from torch2cpp.hostir.host_ops import CONSTANT_OPERANDS
 from torch2cpp.hostir.ops import (
     Block,
     Break,
@@ -157,7 +158,7 @@ class _Reader:
             case TensorOp():
                 return [str(op.overload), op.indexed]
             case HostOp():
-                return [op.name]
+                return [op.name, *(constant_key(op.args[i]) for i in CONSTANT_OPERANDS.get(op.name, ()))]
             case Loop():
                 return [op.over is None]
             case Scope():
