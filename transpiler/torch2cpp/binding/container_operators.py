@@ -34,7 +34,13 @@ from torch2cpp.binding.values import (
     Tensor,
     Tup,
 )
-from torch2cpp.hostir.types import BOOL, INT, NEVER, STR, DictType, ListType, SetType, StructType, Type
+from torch2cpp.hostir.types import BOOL, FLOAT, INT, NEVER, STR, DictType, ListType, SetType, StructType, Type
+
+
+def _is_float_among_ints(cx: Context, o: Rt, item: AbsVal) -> bool:
+    """Whether a float is looked for among the keys of a run-time dict or set that are ints."""
+    keys = o.type.key if isinstance(o.type, DictType) else o.type.elem  # type: ignore[union-attr]
+    return keys == INT and is_scalar(item) and type_of(cx, item) == FLOAT
 
 
 @distributes
@@ -57,6 +63,11 @@ def contains(cx: Context, obj: AbsVal, item: AbsVal) -> AbsVal:
     match o:
         case Rt() if isinstance(o.type, ListType | SetType | DictType):
             kind = {ListType: "list", SetType: "set", DictType: "dict"}[type(o.type)]
+            if kind != "list" and _is_float_among_ints(cx, o, item):
+                from torch2cpp.binding.calls import call_python
+                from torch2cpp.binding.in_python import searching
+
+                return call_python(cx, searching.contains_as_int, [obj, item], {})  # type: ignore[arg-type]
             key = key_operand(cx, o, item) if kind != "list" else to_operand(cx, item, o.type.elem)  # type: ignore[union-attr]
             return cx.scalar(f"{kind}.contains", o.operand, key, type_=BOOL)
         case DictObj() if isinstance(item, Static):

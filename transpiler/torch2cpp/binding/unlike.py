@@ -24,6 +24,7 @@ from torch2cpp.hostir.types import (
     UnionType,
     join,
     join_or_union,
+    union_of,
 )
 
 #: A union of more members is refused: it is rather a mistake than a plan.
@@ -151,5 +152,5 @@ def _replaced(t: Type, new: dict[StructType, Type]) -> Type:
             return RecordType(t.kind, t.name, tuple((n, _replaced(x, new)) for n, x in t.fields))
         case UnionType():
             members = list(dict.fromkeys(_replaced(m, new) for m in t.members))
-            return members[0] if len(members) == 1 else UnionType(tuple(members))
+            return union_of(members)
     return t

@@ -243,11 +243,9 @@ class Expressions:
             if op.name == "not":
                 return self.operand(op.args[0])
             if op.name in _COMPARISONS and (op.name in ("eq", "ne") or all(_kind(a) == INT for a in op.args)):
-                expr = self.host(op)
-                sign = _INFIX[op.name][0]
-                if f" {sign} " in expr.text and not expr.text.startswith("py::"):
-                    a, b = (self.operand(x) for x in op.args)
-                    return binary(_OPPOSITE[sign], EQ if op.name in ("eq", "ne") else REL, a, b)
+                sign, level = _INFIX[op.name]
+                if self.host(op).level == level:  # written with the operator, not as a call
+                    return binary(_OPPOSITE[sign], level, *map(self.operand, op.args))
             if op.name == "optional.is_none":
                 return Expr(f"{wrap(self.operand(op.args[0]), POSTFIX)}.has_value()", POSTFIX)
         return Expr(f"!{wrap(self.operand(cond), UNARY)}", UNARY)

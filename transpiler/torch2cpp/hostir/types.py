@@ -486,4 +486,14 @@ def _union(a: Type, b: Type) -> Type:
                 members.remove(m)
         assert wide is not None
         members[at] = wide
-    return members[0] if len(members) == 1 else UnionType(tuple(members))
+    return union_of(members)
+
+
+def union_of(members: Sequence[Type]) -> Type:
+    """The union of types of which no two join; numbers alone in one order, whichever the program makes first."""
+    if len(members) == 1:
+        return members[0]
+    numbers = (BOOL, INT, FLOAT)
+    if all(m in numbers for m in members):
+        return UnionType(tuple(n for n in numbers if n in members))
+    return UnionType(tuple(members))

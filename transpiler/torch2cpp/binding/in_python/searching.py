@@ -17,6 +17,11 @@ def contains(items: Any, wanted: Any) -> bool:
     return position(items, wanted) >= 0
 
 
+def contains_as_int(items: Any, wanted: float) -> bool:
+    """Whether a dict or set of ints has the int that equals a float; no int of 64 bits equals another float."""
+    return -(2.0**63) <= wanted < 2.0**63 and wanted.is_integer() and int(wanted) in items
+
+
 def index(items: Any, wanted: Any) -> int:
     at = position(items, wanted)
     if at < 0:
