@@ -44,11 +44,14 @@ PREFIXES = {
 
 
 def identifier(name: str) -> str:
-    """A legal C++ identifier that looks like the Python name.
+    """A legal C++ identifier that looks like the Python name; numbers of names that are none of Python's are left out.
 
     >>> identifier("state"), identifier("default"), identifier("self.hidden"), identifier("2d"), identifier("__x")
     ('state', 'default_', 'self_hidden', 'v2d', 'x')
+    >>> identifier("524:position")
+    'position'
     """
+    name = re.sub(r"^\d+:", "", name)
     text = re.sub(r"_+", "_", re.sub(r"[^0-9A-Za-z_]", "_", name)).lstrip("_")
     # A lone underscore is Python's "not needed"; C++ needs a name that says so.
     if not text:
