@@ -8,9 +8,11 @@ import pytest
 
 from cpp_batch import build_batch
 from model_files import ROOT, load_model_file
+from pending_models import pending
 
-PENDING = set((ROOT / "tests/models_of_users/pending.txt").read_text().split())
-MODELS = [p for p in sorted((ROOT / "tests/models_of_users/models").glob("*.py")) if p.stem not in PENDING]
+FOLDER = ROOT / "tests/models_of_users"
+PENDING = pending(FOLDER / "pending.txt")
+MODELS = [path for path in sorted((FOLDER / "models").glob("*.py")) if path.stem not in PENDING]
 #: As many are built in one CMake run, and their folders deleted before the next.
 AT_ONCE = 6
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn
 
 import torch
 
@@ -18,8 +18,6 @@ from torch2cpp.hostir import host_ops
 from torch2cpp.hostir.ops import Block, Cell, HostOp, Op, Operand, Raise, Value, WeightRef
 from torch2cpp.hostir.types import INT, ScalarType, TensorType, Type
 from torch2cpp.spans import NOWHERE, Span
-
-T = TypeVar("T")
 
 
 class Terminated(Exception):
@@ -334,7 +332,7 @@ class Context:
         site = site if self.inner is None else (*site, self.inner.line, self.inner.column)
         return self.seen(site)
 
-    def seen(self, site: T) -> T:
+    def seen(self, site: Any) -> Any:
         """The site, which facts are asked for from now on."""
         if site not in self.first_seen:
             self.first_seen[site] = self.stamp()

@@ -9,6 +9,7 @@ from typing import Any
 from torch2cpp.binding.context import Context, Exit, Label, Terminated
 from torch2cpp.binding.control import run_path
 from torch2cpp.binding.joins import Merged, merge
+from torch2cpp.binding.retries import Mark
 from torch2cpp.binding.values import Host, ScopeObj, State
 from torch2cpp.hostir.ops import Block, Break, Continue, Loop, Operand
 from torch2cpp.hostir.types import INT
@@ -49,16 +50,13 @@ def run_loop(cx: Context, plan: LoopPlan) -> None:
     attempt starts with them. Every attempt makes some variable wider, so this ends.
     """
     base = cx.state
-    ops_before = len(cx.block.ops)
-    exits_before = [(label, len(label.exits)) for label in cx.labels]
+    mark = Mark(cx)
     widened: list[Exit] = []
     for _ in range(MAX_ATTEMPTS):
         cx.state = base.copy()
         if _attempt(cx, plan, base, widened):
             return
-        del cx.block.ops[ops_before:]
-        for label, count in exits_before:
-            del label.exits[count:]
+        mark.drop()
     cx.refuse(
         "T2C120",
         "the types of this loop's variables do not settle",

@@ -129,10 +129,15 @@ def _of_mixed(cx: Context, data: AbsVal, dtype: torch.dtype | None) -> AbsVal | 
 
 def _must_have_items(cx: Context, obj: Rt, kind: ScalarType) -> None:
     """Raises where a run-time list is empty: the tensor would be of another dtype than otherwise."""
-    from torch2cpp.binding.list_methods import raise_if
-
     name = str(_DTYPES[kind])
     text = f"torch.tensor() of an empty list is torch.float32 in Python and {name} here: give it dtype={name}"
+    raise_where_empty(cx, obj, text)
+
+
+def raise_where_empty(cx: Context, obj: Rt, text: str) -> None:
+    """A RuntimeError of the program where a run-time list is empty."""
+    from torch2cpp.binding.list_methods import raise_if
+
     raise_if(cx, cx.host("eq", cx.host("list.len", obj.operand), 0), RuntimeError, lambda: text)
 
 

@@ -12,8 +12,7 @@ from torch2cpp.binding.aten import call_aten, elements
 from torch2cpp.binding.builtin_table import TABLE, Handler, tensor_or_item
 from torch2cpp.binding.context import Context
 from torch2cpp.binding.convert import describe, is_scalar, resolve, type_of
-from torch2cpp.binding.list_methods import raise_if
-from torch2cpp.binding.make_tensor import tensor_from_data
+from torch2cpp.binding.make_tensor import raise_where_empty, tensor_from_data
 from torch2cpp.binding.numpy_arrays import torch_dtype
 from torch2cpp.binding.values import AbsVal, Array, Rt, Static, Tensor, Tup
 from torch2cpp.hostir.types import BOOL, FLOAT, INT, ListType, TupleType, Type
@@ -104,16 +103,16 @@ def _of_data(cx: Context, args: Args, kwargs: Kwargs) -> AbsVal:
         cx.refuse("T2C172", f"np.array({describe(cx, source)})", "give it numbers or nested lists of numbers")
     widest = next((k for k in (FLOAT, INT, BOOL) if k in kinds), FLOAT)
     wanted = _dtype(cx, given, _DTYPES[widest])
-    made = tensor_from_data(cx, source, wanted, has_items=_has_items(cx, source, given, wanted))
+    made = tensor_from_data(cx, source, wanted, has_items=_raised_without_items(cx, source, given, wanted))
     if made is None:
         cx.refuse("T2C172", f"np.array({describe(cx, source)})", "give it numbers or nested lists of numbers")
     return _array(made)
 
 
-def _has_items(cx: Context, source: AbsVal, given: AbsVal | None, dtype: torch.dtype) -> bool:
-    """Whether a run-time list surely has items, since what numpy would make of an empty one is raised for here.
+def _raised_without_items(cx: Context, source: AbsVal, given: AbsVal | None, dtype: torch.dtype) -> bool:
+    """Raises where a run-time list is empty and numpy's array of it would be another; whether it does.
 
-    That has one dimension and, where no dtype is given, is float64.
+    That one has one dimension and, where no dtype is given, is float64.
     """
     o = resolve(cx, source)
     if not isinstance(o, Rt) or not isinstance(o.type, ListType):
@@ -123,7 +122,7 @@ def _has_items(cx: Context, source: AbsVal, given: AbsVal | None, dtype: torch.d
         return False
     there = str(_dtype(cx, given, torch.float64)).removeprefix("torch.")
     text = f"np.array() of an empty list has one dimension, and is {there} in Python: test for it before"
-    raise_if(cx, cx.host("eq", cx.host("list.len", o.operand), 0), RuntimeError, lambda: text)
+    raise_where_empty(cx, o, text)
     return True
 
 

@@ -34,15 +34,27 @@ def again_where_confined(cx: Context, action: Callable[[], T]) -> T:
     return action()
 
 
+class Mark:
+    """A moment of binding: the operations and exits of after it can be dropped."""
+
+    def __init__(self, cx: Context) -> None:
+        self._block, self._ops = cx.block, len(cx.block.ops)
+        self._exits = [(label, len(label.exits)) for label in cx.labels]
+
+    def drop(self) -> None:
+        del self._block.ops[self._ops :]
+        for label, count in self._exits:
+            del label.exits[count:]
+
+
 class _Place:
-    """Where binding is, to come back to: what is emitted and left afterwards is dropped."""
+    """Where binding is, to come back to as if nothing had been bound afterwards."""
 
     def __init__(self, cx: Context) -> None:
         self._cx = cx
         self._begun = cx.stamp()
-        self._state = cx.state.copy()
-        self._block, self._ops = cx.block, len(cx.block.ops)
-        self._exits = [(label, len(label.exits)) for label in cx.labels]
+        self._state, self._block = cx.state.copy(), cx.block
+        self._mark = Mark(cx)
         self._problems = len(cx.problems)
         self._functions = len(cx.functions)
         self._iterators = len(cx.iterators)
@@ -71,9 +83,7 @@ class _Place:
     def go_back(self) -> None:
         cx = self._cx
         cx.state, cx.block = self._state.copy(), self._block
-        del cx.block.ops[self._ops :]
-        for label, count in self._exits:
-            del label.exits[count:]
+        self._mark.drop()
         del cx.problems[self._problems :]
         while len(cx.iterators) > self._iterators:
             it, uses, collected = cx.iterators.pop()

@@ -62,9 +62,7 @@ def widen_list(cx: Context, state: State, obj: ListObj, elem: AbsVal | None, lea
         cx.facts.examples.setdefault(obj.site, obj.elems[0])
     if new != old:
         cx.facts.containers[obj.site] = new
-        if not learn_only:
-            raise Restart(obj.site)
-    elif not learn_only:
+    if not learn_only:
         raise Restart(obj.site)
 
 
